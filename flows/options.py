@@ -15,17 +15,14 @@ from types import NoneType
 from typing import Annotated, Any, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
-from rich.markup import escape
 from typer.models import ArgumentInfo, OptionInfo
 
-from infra.errors import SettingsError
+from infra.errors import CosqaError, SettingsError
 from infra.settings import CONFIGURATION_SUMMARIES, REASONS, Settings, load_settings
 from infra.settings.environment import is_list
 from infra.settings.presets import preset_names
 from tasks.encoders import SYNTAX, encoders
-from tasks.retrievers import retrievers
 from tasks.sources import sources
-from tasks.training.models import models
 from tasks.training.recipes import RECIPES
 
 Overrides = dict[str, dict[str, Any]]  # section → key → value, as `load_settings` takes them
@@ -35,7 +32,7 @@ _INPUT, _CANDIDATES, _JUDGE = "Input", "Candidates", "Annotation"
 _SCORING, _TRAINING, _OUTPUT, _INSTEAD = "Scoring", "Training", "Output", "Instead of running"
 _SHEETS, _FIGURES = "Sheets", "Further figures"
 _OTHERS = f"Others: {SYNTAX}."
-_BASES = f"Encoders: {', '.join(encoders)}; or {SYNTAX}. Models: {', '.join(models)}."
+_BASES = f"`cosqa list encoders` and `cosqa list models` name them; or {SYNTAX}."
 _MODELS = ("openai/gpt-4o-mini", "openai/gpt-4o")
 
 
@@ -78,7 +75,7 @@ class Asked(OptionInfo):
 
 def option(
     flag: str, setting: str = "", about: str = "", *, panel: str = _OUTPUT, line: str = "",
-    **more: Any,  # noqa: ANN401
+    names: str = "", **more: Any,  # noqa: ANN401
 ) -> Asked:  # fmt: skip
     """Return an option.
 
@@ -88,6 +85,7 @@ def option(
         about: What it means; empty takes the setting's own description.
         panel: The part of the help in which it is.
         line: A further sentence of the help.
+        names: The kind of names that `cosqa list` prints, where they are too many for the help.
         more: Other attributes of `Question`, and arguments of Typer.
     """
     field = _field(setting)
@@ -96,12 +94,9 @@ def option(
     asked = {name: more.pop(name) for name in ("title", "choices", "examples") if name in more}
     question = Question(setting=setting, about=about, unset=unset, **asked)
     low = next((each.ge for each in question.bounds if isinstance(each, Ge)), None)
-    sentences = [
-        about,
-        f"One of {', '.join(question.choices)}." * bool(question.choices),
-        line,
-        f"[dim]{escape(f'[default: {unset}]')}[/]" * bool(unset),
-    ]
+    listed = f"One of {', '.join(question.choices)}." if question.choices else ""
+    listed = f"`cosqa list {names}` names them." if names else listed
+    sentences = [about, listed, line]
     made = Asked(
         param_decls=[flag], default=..., help=" ".join(filter(None, sentences)),
         rich_help_panel=panel, show_default=False, **{"min": low, **more},
@@ -141,16 +136,17 @@ Preset = Annotated[str | None, option(
     "--preset", "",
     "Settings of a published benchmark. What is set elsewhere, here or in cosqa.toml, comes "
     "before them; `cosqa settings --preset NAME` prints them.",
-    title="Preset", choices=tuple(preset_names()), unset="none", panel=_INPUT,
+    title="Preset", choices=tuple(preset_names()), names="presets", unset="none", panel=_INPUT,
 )]  # fmt: skip
 Source = Annotated[str | None, option(
     "--source", "source.name", "Where queries and code come from.",
-    title="Source", choices=tuple(sources), panel=_INPUT,
+    title="Source", choices=tuple(sources), names="sources", panel=_INPUT,
 )]  # fmt: skip
 SourcePath = Annotated[Path | None, option(
     "--path", "source.path",
     "Folder or file that the source reads, absolute or from the folder in which the run works.",
-    title="Folder or file of the source", unset="python-source: Python's standard library",
+    title="Folder or file of the source",
+    unset="the source's own, such as Python's standard library",
     examples=("src/", "/data/CoSQA"), panel=_INPUT,
 )]  # fmt: skip
 Queries = Annotated[str | None, option(
@@ -158,7 +154,7 @@ Queries = Annotated[str | None, option(
     'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, or those of '
     "another source as NAME=PATH (cosqa=CoSQA/).",
     title="Queries", metavar="FILE|NAME[=PATH]", panel=_INPUT,
-    unset="python-source: 40 for the standard library",
+    unset="the source's own, such as 40 for the standard library",
     examples=("my-queries.jsonl", "cosqa=CoSQA/"),
 )]  # fmt: skip
 Codes = Annotated[list[str] | None, option(
@@ -174,7 +170,8 @@ Collection = Annotated[str | None, option(
     title="Collection", unset="the source's name", panel=_INPUT,
 )]  # fmt: skip
 Reread = Annotated[
-    bool | None, option("--reread", "source.reread", title="Read the source again", panel=_INPUT)
+    bool | None,
+    option("--reread/--no-reread", "source.reread", title="Read the source again", panel=_INPUT),
 ]
 
 # Candidates and annotation.
@@ -183,7 +180,7 @@ Encoders = Annotated[
     list[str] | None, option(
     "--encoder", "search.encoders",
     "Encoder that candidates are found by; the similarities of several are averaged.",
-    title="Encoders", choices=tuple(encoders), panel=_CANDIDATES,
+    title="Encoders", choices=tuple(encoders), names="encoders", panel=_CANDIDATES,
     line=f"{_OTHERS} Repeat it for several.",
 )]  # fmt: skip
 TopK = Annotated[
@@ -202,9 +199,14 @@ Checkpoints = Annotated[
 )]  # fmt: skip
 Model = Annotated[str | None, option(
     "--model", "llm.model",
-    "Language model that judges, of `generate` also writes, by litellm's name "
-    "(openai/gpt-4o-mini). Its key is read from COSQA_LLM__API_KEY. Without one, the packaged "
-    "sample is judged by recorded replies.",
+    "Language model that judges, by litellm's name (openai/gpt-4o-mini). Its key is read from "
+    "COSQA_LLM__API_KEY.",
+    title="Language model", examples=_MODELS, panel=_JUDGE,
+)]  # fmt: skip
+WritingModel = Annotated[str | None, option(
+    "--model", "llm.model",
+    "Language model that writes the answers and judges them, by litellm's name "
+    "(openai/gpt-4o-mini). Its key is read from COSQA_LLM__API_KEY.",
     title="Language model", examples=_MODELS, panel=_JUDGE,
 )]  # fmt: skip
 Limit = Annotated[int | None,
@@ -224,7 +226,7 @@ Budget = Annotated[float | None,
 ]  # fmt: skip
 Approve = Annotated[
     bool | None, option(
-    "--approve", "operation.approve",
+    "--approve/--no-approve", "operation.approve",
     "Whether the run waits in this UI until a person approves its plan.",
     title="Wait for approval", hidden=True, panel=_JUDGE,
 )]  # fmt: skip
@@ -239,21 +241,28 @@ Confirmed = Annotated[Path | None, option(
     "changed their code; nothing is written by a model. It needs --store alone.", panel=_JUDGE,
 )]  # fmt: skip
 Plan = Annotated[bool, option(
-    "--plan", "",
+    "--plan/--no-plan", "",
     "Print the pending pairs by reason, and what judging them is expected to take; also before "
     "anything is collected.",
     panel=_INSTEAD,
 )]  # fmt: skip
 # Scoring.
 
-Methods = Annotated[list[str] | None, option(
-    "--method", "evaluation.methods",
-    f"Retrieval method to score: {', '.join([*retrievers, *encoders])}, several fused "
-    "(bm25+minilm).",
-    title="Retrieval methods", line="Repeat it for several.", examples=("bm25", "minilm"),
-    unset="all lexical methods and the chosen encoders; of `estimate` these, of `diff` none, of "
-    "`train` the base", panel=_SCORING,
-)]  # fmt: skip
+
+def _methods(about: str, unset: str) -> dict[str, Any]:
+    """Return the option of retrieval methods, as a command takes them."""
+    asked = option(
+        "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm).",
+        title="Retrieval methods", names="methods", line="Repeat it for several.",
+        examples=("bm25", "minilm"), unset=unset, panel=_SCORING,
+    )  # fmt: skip
+    return {"methods": Annotated[list[str] | None, asked]}
+
+
+SCORING = _methods("Retrieval method to score", "all lexical methods and the chosen encoders")
+SCORED_ON_BOTH = _methods("Retrieval method to score on both versions", "none")
+ESTIMATED = _methods("Encoder, or retrieval method, to estimate", "the chosen encoders")
+COMPARED = _methods("Retrieval method to compare with, beside base and new encoder", "none further")
 Metrics = Annotated[list[str] | None, option(
     "--metric", "evaluation.metrics",
     "Metric to compute, of `cosqa list metrics`. Add @k to cut the rankings (NDCG@10), "
@@ -276,7 +285,7 @@ Runs = Annotated[list[Path] | None, option(
     panel=_SCORING,
 )]  # fmt: skip
 AnnotateUnjudged = Annotated[bool, option(
-    "--annotate-unjudged", "",
+    "--annotate-unjudged/--no-annotate-unjudged", "",
     "Let the agents judge the unjudged results among the first 10 of each method, and score "
     "again.",
     title="Annotate unjudged results", panel=_JUDGE,
@@ -318,12 +327,13 @@ Base = Annotated[str | None, option(
     title="Base", examples=("minilm",), line=_BASES, panel=_TRAINING,
 )]  # fmt: skip
 Recipe = Annotated[str | None, option(
-    "--recipe", "training.recipe", title="Recipe", choices=tuple(RECIPES), panel=_TRAINING,
-    unset="that of a model trained from nothing, else cosqa-plus",
+    "--recipe", "training.recipe", "How it is trained.", title="Recipe", choices=tuple(RECIPES),
+    panel=_TRAINING, unset="that of a model trained from nothing, else cosqa-plus",
 )]  # fmt: skip
 EncoderName = Annotated[
     str | None,
-    option("--name", "training.name", title="Name of the encoder", panel=_TRAINING,
+    option("--name", "training.name", "Name of the encoder that comes out.",
+           title="Name of the encoder", panel=_TRAINING,
            unset="those of base and data, joined"),
 ]  # fmt: skip
 
@@ -383,7 +393,7 @@ AnsweredQuestions = Annotated[Path, option(
     title="Questions with answers", examples=("data/287_android_questions.json",), panel=_INPUT,
 )]  # fmt: skip
 PostRank = Annotated[bool, option(
-    "--post-rank", "",
+    "--post-rank/--no-post-rank", "",
     "Score each method also with a second pass over its first 50 results, more of the question's "
     "words first: a stand-in for the paper's, which is not published.",
     title="Second pass by words", panel=_SCORING,
@@ -401,8 +411,9 @@ Models = Annotated[list[str] | None, option(
 )]  # fmt: skip
 Configurations = Annotated[list[str] | None, option(
     "--configuration", "",
-    "Which agents judge; `cosqa list configurations` says what each means.",
+    "Which agents judge.",
     title="Configurations of the agents", choices=tuple(CONFIGURATION_SUMMARIES),
+    names="configurations",
     unset="the rows of the paper's ablation, and spec", line="Repeat it for several.",
     panel=_JUDGE,
 )]  # fmt: skip
@@ -425,13 +436,17 @@ Output = Annotated[Path | None, option(
 )]  # fmt: skip
 Unlicensed = Annotated[
     bool | None,
-    option("--include-unlicensed", "publish.include_unlicensed", title="Export unlicensed code"),
+    option(
+        "--include-unlicensed/--no-include-unlicensed",
+        "publish.include_unlicensed",
+        title="Export unlicensed code",
+    ),
 ]
 Set = Annotated[
     list[str] | None, option(
     "--set", "",
     "Any other setting, such as annotation.rounds=3, or a source's option, such as "
-    "source.filters=testable or, of one of several sources, source.codesearchnet.part=definitions; "
+    "source.filters=testable, of one of several sources with its name (source.staqc.filters). "
     "`cosqa settings` prints them all.",
     title="Other settings", metavar="SECTION.KEY=VALUE", line="Repeat it for several.",
 )]  # fmt: skip
@@ -448,7 +463,6 @@ RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE
 EXPORT = {"output": Output, "unlicensed": Unlicensed} | STORE
-SCORING = {"methods": Methods}
 CORPUS = {"source": Source, "path": SourcePath, "collection": Collection} | REREAD
 INPUT = {
     "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,
@@ -459,7 +473,7 @@ JUDGING = MODEL | LIMIT | {
     "reasons": Reasons, "budget_usd": Budget, "approve": Approve,
 }  # fmt: skip
 PLAN = {"plan": Plan}
-WRITING = MODEL | {"limit": WritingLimit}
+WRITING = {"model": WritingModel, "limit": WritingLimit}
 TRAINING = {"base": Base} | RECIPE | {"name": EncoderName}
 
 
@@ -480,6 +494,23 @@ def kind_of(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - a type
 def is_given(value: object) -> bool:
     """Return True if an option was given; a cleared field of a form holds an empty value."""
     return value not in (None, "", [], ())
+
+
+def defaults_of(command: Callable[..., Any]) -> dict[str, str]:
+    """Return option → what holds in this folder where it is not given, in words."""
+    asked = {parameter.name: question for parameter, question in questions(command)}
+    found = {name: question.unset for name, question in asked.items()}
+    try:
+        held = settings_of(command, {})
+    except CosqaError:  # of a settings file, which the command will refuse
+        return found
+    for name, question in asked.items():
+        section, _, key = question.setting.partition(".")
+        value = getattr(getattr(held, section), key, None) if key else None
+        field = _field(question.setting)
+        if value is not None and not (field and value == field.default):
+            found[name] = _in_words(value)
+    return found | ({"preset": held.preset} if held.preset and "preset" in asked else {})
 
 
 def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overrides:

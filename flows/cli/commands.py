@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from flows import options as o
+from flows.cli.help import Group
 from flows.cli.output import STARTING, command, errors, flow_command, say
 from flows.options import settings_of
 from flows.runtime import flow_state
@@ -23,8 +24,9 @@ from infra.outputs import require_writable, write_outputs
 
 app = typer.Typer(rich_markup_mode="rich")
 challenge_app = typer.Typer(
-    rich_markup_mode="rich", no_args_is_help=True, help="Enter other people's challenges."
-)
+    cls=Group, rich_markup_mode="rich", no_args_is_help=True,
+    help="Enter other people's challenges.",
+)  # fmt: skip
 
 
 def _result(flow: str, **arguments: object) -> Any:  # noqa: ANN401 - the flow's own
@@ -61,6 +63,10 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
 )
 def benchmark(**given: object) -> None:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
+
+    In an empty folder it runs the packaged sample, of 40 queries with five candidates each, by
+    recorded replies: nothing is asked of a model. --source or --path names other input, --model who
+    judges it; the defaults below are those that hold in this folder.
 
     What was done before is not done again: run it again after a crash, with new queries, or with
     another model.
@@ -117,8 +123,9 @@ def publish(**given: object) -> None:
 @flow_command(
     app,
     "cosqa evaluate --method bm25 --method minilm",
+    "cosqa evaluate --metric Recall@10 --metric NDCG@10",
     panel="Score",
-    options=o.INPUT | o.CANDIDATES | o.SCORING | o.OUTPUT,
+    options=o.INPUT | o.CANDIDATES | o.SCORING | o.METRICS | o.OUTPUT,
 )
 def evaluate(**given: object) -> None:
     """Score retrieval methods on the exported benchmarks and write the report."""
@@ -199,7 +206,7 @@ def leaderboard(
     "cosqa publish --output cosqa-benchmarks-2",
     "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
     panel="Score",
-    options=o.SCORING | o.METRICS | o.CHECKPOINT | o.OUTPUT,
+    options=o.SCORED_ON_BOTH | o.METRICS | o.CHECKPOINT | o.OUTPUT,
 )
 def diff(before: o.Before, after: o.After, **given: object) -> None:
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
@@ -218,7 +225,7 @@ def diff(before: o.Before, after: o.After, **given: object) -> None:
     "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
     "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",
     panel="Score",
-    options=o.SCORING | o.CHECKPOINT | o.OUTPUT,
+    options=o.ESTIMATED | o.CHECKPOINT | o.OUTPUT,
 )
 def estimate(train: o.TrainingPairs, queries: o.AskedQueries, **given: object) -> None:
     """Estimate how good encoders are on queries that nobody labelled.
@@ -241,7 +248,7 @@ def estimate(train: o.TrainingPairs, queries: o.AskedQueries, **given: object) -
     "cosqa train --data jsonl --base codebert-base --recipe codexglue --name mine",
     "cosqa train --data jsonl --base cnn --method bm25 --method minilm",
     panel="Score",
-    options=o.TRAINING | o.SCORING | o.CHECKPOINT | o.OUTPUT,
+    options=o.TRAINING | o.COMPARED | o.CHECKPOINT | o.OUTPUT,
 )
 def train(data: o.TrainingData, test: o.Test = None, **given: object) -> None:
     """Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it.
@@ -326,7 +333,7 @@ def study_kape(data: o.DataSets, **given: object) -> None:
     "cosqa study-training --base minilm --data docs=A --data web=B --test beir/mine",
     "cosqa study-training --base cnn --base ncs --data docs=A --seeds 3",
     panel="Papers",
-    options=o.RECIPE | o.SCORING | o.CHECKPOINT | o.OUTPUT,
+    options=o.RECIPE | o.COMPARED | o.CHECKPOINT | o.OUTPUT,
 )
 def study_training(
     bases: o.Bases, data: o.DataSets, test: o.Test = None, seeds: o.Seeds = 1, **given: object

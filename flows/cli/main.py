@@ -14,9 +14,9 @@ from traceback import print_exception
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from flows.cli import commands, tools
+from flows.cli.help import Group
 from flows.cli.output import drop_tracebacks, hide_tracebacks, print_error
 from flows.runtime import when_stopped
 from infra.working_folder import refuse_prefect_settings
@@ -52,7 +52,7 @@ _ORDER = (
 )  # fmt: skip
 
 
-class _Cosqa(TyperGroup):
+class _Cosqa(Group):
     def list_commands(self, ctx: "Context") -> list[str]:
         """Return the commands' names in their order, groups among them."""
         return sorted(super().list_commands(ctx), key=_ORDER.index)

@@ -14,6 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 
+from flows.cli.help import Command
 from infra.errors import CosqaError
 from tasks.reports.document import Block, Code, Items, KeyValues, Paragraph, Table, plain_text
 from tasks.reports.text import visible
@@ -48,7 +49,7 @@ def command(
 
     def register(function: F) -> F:
         about, shown = paragraphs(function), examples(*lines)
-        app.command(name, help=about, epilog=shown, rich_help_panel=panel)(function)
+        app.command(name, cls=Command, help=about, epilog=shown, rich_help_panel=panel)(function)
         return function
 
     return register

@@ -27,6 +27,7 @@ from tasks.sources import check_options, sources
 from tasks.stages.specifications import specified_part
 from tasks.studies import studies
 from tasks.suites import suites
+from tasks.training.models import models
 
 _MOST_NAMED = 10
 _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
@@ -35,6 +36,7 @@ _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "encoders": (encoders,),
     "methods": (retrievers, encoders),
     "metrics": (metrics,),
+    "models": (models,),
     "suites": (suites,),
     "studies": (studies,),
     "estimators": (estimators,),

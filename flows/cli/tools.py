@@ -12,6 +12,7 @@ import typer
 
 from flows import options as o
 from flows.cli.commands import challenge_app
+from flows.cli.help import Command, Group
 from flows.cli.output import command, examples, print_table, say
 from flows.options import settings_of
 from infra.errors import SettingsError
@@ -22,7 +23,7 @@ app = typer.Typer(rich_markup_mode="rich")
 
 
 def _group(about: str) -> typer.Typer:
-    return typer.Typer(rich_markup_mode="rich", no_args_is_help=True, help=about)
+    return typer.Typer(cls=Group, rich_markup_mode="rich", no_args_is_help=True, help=about)
 
 
 label_app = _group("Let people label samples of pairs on sheets, and read them back.")
@@ -31,8 +32,8 @@ suite_app = _group("Score other people's evaluation suites from their own files.
 sandbox_app = _group("Check the sandbox that untrusted code runs in, and clean it up.")
 
 Kind = Literal[
-    "sources", "filters", "encoders", "methods", "metrics", "suites", "studies", "estimators",
-    "languages", "configurations", "presets",
+    "sources", "filters", "encoders", "methods", "metrics", "models", "suites", "studies",
+    "estimators", "languages", "configurations", "presets",
 ]  # fmt: skip
 Annotators = Annotated[
     list[str],
@@ -444,7 +445,7 @@ def _add_suite(app: typer.Typer, name: str, kind: type[Suite]) -> None:
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     summary = (kind.__doc__ or "").partition("\n")[0]
-    app.command(name, help=summary, epilog=examples(" ".join(words)))(run)
+    app.command(name, cls=Command, help=summary, epilog=examples(" ".join(words)))(run)
 
 
 for _name in suites:

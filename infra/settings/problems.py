@@ -44,7 +44,15 @@ def problem_line(
     told = name if not key or is_secret else f"{name} = {_shown(problem['input'])}"
     field = _fields(model, section).get(key)
     place = f" ({origin})" if origin else ""
-    return f"{told}{place}: {(_number(field) if field else '') or _message(problem['msg'])}"
+    meant = difflib.get_close_matches(str(problem["input"]), _allowed(problem), 1)
+    hint = f"; did you mean {meant[0]}?" if meant else ""
+    return f"{told}{place}: {(_number(field) if field else '') or _message(problem['msg'])}{hint}"
+
+
+def _allowed(problem: ErrorDetails) -> list[str]:
+    """Return the names that a value may be, none where it may be other things too."""
+    expected = str(problem.get("ctx", {}).get("expected", ""))
+    return re.findall(r"'([^']*)'", expected) if problem["type"] == "literal_error" else []
 
 
 def _unknown(section: str, key: str, origin: str, model: type[BaseModel]) -> str:

@@ -1,8 +1,8 @@
 """Sheets on which people label a sample: written for one annotator, and read back.
 
-A CSV file, in which a row has the sample, the item's number, the annotator, the texts, and cells to
-fill in. Spreadsheets change files: their separators, UTF-16, byte order marks, line ends, the order
-of rows and columns and a grade ``1.0`` are read all the same.
+A CSV file, in which a row has the texts, cells to fill in, the sample, the item's number and the
+annotator. Spreadsheets change files: their separators, UTF-16, byte order marks, line ends, the
+order of rows and columns and a grade ``1.0`` are read all the same.
 """
 
 import csv
@@ -18,15 +18,15 @@ from infra.records import Difficulty
 from tasks.benchmarks.sheets import inert, plain
 from tasks.files.csv_rows import read_header, read_rows, whole_number
 
-_FIRST = ("sample", "item", "annotator", "query")
-_LAST = ("notes", "comment", "minutes")
+_NOTES = ("notes", "comment", "minutes")
+_OF_ROW = ("sample", "item", "annotator")
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "pairs": (*_FIRST, "code", "grade", *_LAST, "program"),
-    "answers": (*_FIRST, "code", "grade", *_LAST, "program"),
-    "preference": (*_FIRST, "code_a", "code_b", "choice", *_LAST),
+    "pairs": ("query", "code", "grade", *_NOTES, "program", *_OF_ROW),
+    "answers": ("query", "code", "grade", *_NOTES, "program", *_OF_ROW),
+    "preference": ("query", "code_a", "code_b", "choice", *_NOTES, *_OF_ROW),
 }
 UNDECIDED = "?"
-_TO_FILL = ("grade", "choice", *_LAST, "program")
+_TO_FILL = ("grade", "choice", *_NOTES, "program")
 _DIFFICULTIES: Mapping[str, Difficulty] = {name: name for name in get_args(Difficulty)}
 _MOST_ITEMS = 10**7
 

@@ -16,7 +16,7 @@ from infra.ids import QueryId
 from infra.records import Record
 from tasks.files.csv_rows import read_rows, whole_number
 
-_FOR_PEOPLE = ("annotator", "query", "code", "relevance", "notes")
+_FOR_PEOPLE = ("query", "code", "annotator", "relevance", "notes")
 _OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
 _MOST_ANSWERS = 10**6
 _SIGN = r"[=+\-@＝＋－＠]"  # noqa: RUF001 - spreadsheets run what begins with one
@@ -70,7 +70,7 @@ def write_answers(answers: Sequence[Answer], file: Path) -> None:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow([*_FOR_PEOPLE, *_OF_ANSWERS])
         for item in answers:
-            shown = ["", item.query, item.code, "", ""]
+            shown = [item.query, item.code, "", "", ""]
             about = [
                 item.collection, item.query_id, str(item.ordinal), item.model, item.evidence,
             ]  # fmt: skip

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from infra.errors import CosqaError, SandboxError, StoreLockedError
 from infra.store.snapshot import Snapshot
 from tasks.browse.guard import Guard
+from tasks.browse.holders import HeldError
 from tasks.browse.labelling import FormError, Labelling
 from tasks.browse.pages import PAGES, NoSuchPageError, Page, pair_page
 from tasks.browse.rendering import html_of, static_files
@@ -25,10 +26,15 @@ _LABELLED: Mapping[str, Callable[[Labelling, Snapshot, str, Mapping[str, str]], 
         snapshot, browser, asked.get("sample", "")
     ),
     "item": Labelling.item_page,
+    "overview": Labelling.overview_page,
+    "disagreements": lambda labelling, snapshot, _browser, asked: labelling.disagreements_page(
+        snapshot, asked
+    ),
     "pair": lambda labelling, snapshot, browser, asked: pair_page(
         snapshot, asked, labelling.samples_of(browser)
     ),
 }
+_OF_OTHERS = {*PAGES, "disagreements"}  # pages that whoever labels blind does not see
 _TYPES = {"css": "text/css", "js": "text/javascript"}
 
 
@@ -76,7 +82,7 @@ class _Site:
         name, asked = request.path_params["page"], dict(request.query_params)
         snapshot, browser = self.browsed.current(), request.scope["browser"]
         blind = self.labelling.blind_sample(snapshot, browser) if self.labelling else ""
-        if blind and name in PAGES:
+        if blind and name in _OF_OTHERS:
             return self._show(request, Page("blind", {"sample": blind}), 403)
         if self.labelling and name in _LABELLED:
             return self._show(request, _LABELLED[name](self.labelling, snapshot, browser, asked))
@@ -87,7 +93,8 @@ class _Site:
     async def write(self, request: Request) -> Response:
         form = await self.guard.form(request)
         if form is None:
-            return PlainTextResponse("This form is no form of these pages, or too large.\n", 403)
+            told = "This form is no form of these pages, or too large: go back, and load it anew.\n"
+            return PlainTextResponse(told, 403)
         return await run_in_threadpool(self._act, request, form)
 
     def _act(self, request: Request, form: Mapping[str, str]) -> Response:
@@ -117,6 +124,10 @@ class _Site:
         return RedirectResponse(address_of("item", **following), 303)
 
     def refuse(self, request: Request, error: Exception) -> Response:
+        if self.labelling and isinstance(error, HeldError):
+            browser, sample = request.scope["browser"], error.sample_id
+            page = self.labelling.sample_page(self.browsed.current(), browser, sample, error)
+            return self._show(request, page, 400)
         status = 404 if isinstance(error, NoSuchPageError) else 400
         return self._show(request, Page("error", {"problem": str(error)}), status)
 

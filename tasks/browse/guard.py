@@ -7,6 +7,7 @@ here), and can show none of these pages in a frame.
 
 import hmac
 import ipaddress
+import re
 import secrets
 import socket
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 _MOST_BYTES, _MOST_FIELDS = 1_000_000, 50
+_COOKIE_S = 60 * 24 * 3600  # people label a sample for weeks, and close their browser
+_SESSION = re.compile(r"[\w-]{32}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -68,10 +71,9 @@ class Guard:
             request = Request(scope)
             name = f"cosqa_session_{self.port}"  # browsers share cookies among ports
             session = request.cookies.get(name, "")
-            told = dict(HEADERS)
-            if not session:
-                session = secrets.token_urlsafe(24)
-                told["Set-Cookie"] = _cookie(name, session)
+            if not _SESSION.fullmatch(session):
+                session = new_token()
+            told = HEADERS | {"Set-Cookie": _cookie(name, session)}  # each visit makes it last
             scope["browser"] = session
 
             async def with_headers(message: Message) -> None:
@@ -164,4 +166,4 @@ def new_token() -> str:
 
 
 def _cookie(name: str, value: str) -> str:
-    return f"{name}={value}; HttpOnly; SameSite=Strict; Path=/"
+    return f"{name}={value}; Max-Age={_COOKIE_S}; HttpOnly; SameSite=Strict; Path=/"

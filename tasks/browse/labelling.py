@@ -2,7 +2,7 @@
 
 An annotator first labels all items blind; while a browser labels so, no page shows it what others
 say. Then the evidence is unlocked, and each label can be revised; both votes are kept. A vote is in
-the store, committed, before the page says so.
+the store, committed, before the page says so. `tasks.browse.holders` says who labels where.
 """
 
 import asyncio
@@ -10,26 +10,31 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, get_args
 
-from infra.errors import CosqaError, SourceError
+from infra.errors import CosqaError, SourceError, StoreLockedError
 from infra.ids import PairKey
 from infra.records import Difficulty, ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples
 from infra.store.browsing import find_pair
-from infra.store.samples import Sample, SampleProgress, ShownItem
+from infra.store.samples import Sample, SampleProgress, ShownItem, StoredSample
 from infra.store.snapshot import Snapshot
 from infra.store.votes import load_votes, record_votes
+from tasks.browse.holders import HeldError, Hold, Holders
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
-from tasks.stages.label.results import LabelResults, label_results
+from tasks.stages.label.guidelines import grades_of, guidelines
+from tasks.stages.label.results import LabelResults, disagreements, label_results
 from tasks.stages.sandbox import run_programs
 
 _MOST_NAME, _MOST_NOTE, _MOST_PROGRAM = 100, 10_000, 100_000
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
 _UNDECIDED = "undecided"
+_PATIENCE_S = 2.0  # for the list of samples, while another process writes
+_MOST_SHOWN = 20  # disagreements a page, with all evidence
 
 
 class FormError(CosqaError):
@@ -44,15 +49,24 @@ class _State(NamedTuple):
     votes: list[GivenVote]
     read_at: datetime
 
+    @property
+    def is_open(self) -> bool:
+        """Whether all may read the labels: several people were given items, and all are done."""
+        return len(self.progress) > 1 and all(one.is_done for one in self.progress.values())
+
 
 @dataclass(frozen=True)
 class _Place:
     """An item in an annotator's queue."""
 
     state: _State
-    annotator: str
+    hold: Hold
     items: list[ShownItem]
     index: int
+
+    @property
+    def annotator(self) -> str:
+        return self.hold.annotator
 
     @property
     def shown(self) -> ShownItem:
@@ -68,13 +82,20 @@ class _Place:
         return not self.state.progress[self.annotator].is_done
 
     @property
-    def votes(self) -> dict[str, GivenVote]:
-        """The annotator's own votes on the item, by phase."""
-        return {
-            vote.phase: vote
-            for vote in self.state.votes
-            if vote.annotator == self.annotator and vote.key == self.key
-        }
+    def labelled(self) -> set[int]:
+        """The items that have a label under the name."""
+        return {*_labels(self.state, self.annotator)}
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """The items whose label is not shown, as whoever gave it may be somebody else."""
+        return frozenset() if self.state.is_open else self.hold.elsewhere
+
+    @property
+    def votes(self) -> dict[int, dict[str, GivenVote]]:
+        """The annotator's own votes, by item and phase."""
+        found = _labels(self.state, self.annotator).items()
+        return {position: votes for position, votes in found if position not in self.hidden}
 
 
 @dataclass
@@ -88,7 +109,6 @@ class Labelling:
 
     database: Database
     sandbox: SandboxSettings
-    _names: dict[tuple[str, str], str] = field(default_factory=dict)  # browser, sample → name
     _states: dict[str, _State] = field(default_factory=dict)
     _queues: dict[tuple[str, str, int], list[ShownItem]] = field(default_factory=dict)
     _results: dict[str, tuple[object, LabelResults]] = field(default_factory=dict)
@@ -97,34 +117,82 @@ class Labelling:
     _writes: threading.Lock = field(default_factory=threading.Lock)
     _runs: dict[str, threading.Lock] = field(default_factory=lambda: defaultdict(threading.Lock))
 
+    def __post_init__(self) -> None:
+        """Read who has labelled before."""
+        self._holders = Holders(self.database.settings.folder)
+
     def samples_page(self, snapshot: Snapshot) -> Page:
-        """Return the list of samples."""
-        found = samples.samples_in(snapshot)
+        """Return the list of samples, those that were drawn since the copy included."""
+        found = self._newest_samples(snapshot)
         done = {each.sample_id: self._state(snapshot, each.sample_id).progress for each in found}
         return Page("samples", {"samples": found, "progress": done})
 
-    def sample_page(self, snapshot: Snapshot, browser: str, sample_id: str) -> Page:
-        """Return who labels a sample, how far they are, and how far those who are done agree."""
+    def _newest_samples(self, snapshot: Snapshot) -> list[StoredSample]:
+        if not snapshot.is_current():
+            settings = self.database.settings.model_copy(update={"lock_timeout_s": _PATIENCE_S})
+            with suppress(StoreLockedError):
+                return samples.samples_in(Database(settings, self.database.store_id))
+        return samples.samples_in(snapshot)
+
+    def sample_page(
+        self, snapshot: Snapshot, browser: str, sample_id: str, held: HeldError | None = None
+    ) -> Page:
+        """Return who labels a sample, how far they are, and how far those who are done agree.
+
+        Args:
+            snapshot: The copy of the store.
+            browser: Who reads it.
+            sample_id: The sample.
+            held: Why the reader cannot label it under a name.
+        """
         state = self._state(snapshot, sample_id)
         done = [name for name, one in state.progress.items() if one.is_done]
         results = self._result(snapshot, state) if len(done) > 1 else None
-        waiting = {
-            position
-            for one in state.progress.values()
-            if not one.is_done
-            for position in one.positions
-        }
-        disputed = results.conflicts if results else ()
+        differing = disagreements(state.sample, state.progress.values(), state.votes)
         return Page(
             "sample",
             {
                 "sample": state.sample,
                 "progress": list(state.progress.values()),
                 "results": results,
-                "disputed": [position for position in disputed if position not in waiting],
-                "name": self._names.get((browser, sample_id), ""),
+                "differing": differing,
+                "name": self._names(browser).get(sample_id, ""),
+                "guidelines": guidelines(state.sample),
+                "held": held,
             },
         )
+
+    def disagreements_page(self, snapshot: Snapshot, asked: Parameters) -> Page:
+        """Return the items on which people differ, with their votes and the agents' evidence."""
+        state = self._state(snapshot, asked.get("sample", ""))
+        found = disagreements(state.sample, state.progress.values(), state.votes)
+        first = int(asked["first"]) if asked.get("first", "").isdecimal() else 0
+        chosen = found[first : first + _MOST_SHOWN]
+        source = self.database if state.read_at > snapshot.taken_at else snapshot
+        texts = samples.show(source, [each.item for each in chosen])
+        evidence = []
+        for each in chosen:
+            pair = find_pair(snapshot, each.item.key)
+            evidence.append(evidence_of(snapshot, pair) if pair else [])
+        return Page(
+            "disagreements",
+            {
+                "sample": state.sample,
+                "differing": found,
+                "shown": list(zip(chosen, texts, evidence, strict=True)),
+                "further": first + _MOST_SHOWN if first + _MOST_SHOWN < len(found) else None,
+                "grades": grades_of(state.sample),
+            },
+        )
+
+    def overview_page(self, snapshot: Snapshot, browser: str, asked: Parameters) -> Page:
+        """Return all items of an annotator, with the own labels."""
+        place = self._place(snapshot, browser, asked)
+        own = place.votes
+        rows = [(item, own.get(item.position, {})) for item in place.items]
+        sample = place.state.sample
+        drawn = {item.position: item for item in sample.items}
+        return Page("overview", {"place": place, "sample": sample, "rows": rows, "drawn": drawn})
 
     def _result(self, snapshot: Snapshot, state: _State) -> LabelResults:
         """Return the results, which take a second, anew only when somebody has voted."""
@@ -147,45 +215,51 @@ class Labelling:
             self._states[sample_id] = known
         return known
 
-    def begin(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> str:
-        """Let a browser label a sample under a name; return the sample's id.
+    def begin(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> None:
+        """Let a browser label a sample under a name.
 
         A third person is given the items on which the others are in conflict.
 
         Raises:
-            FormError: The name is none, or another browser labels under it.
+            FormError: The name is none.
+            HeldError: Another browser labels under it, and this is not asked to go on.
         """
         sample_id, name = form.get("sample", ""), " ".join(form.get("annotator", "").split())
         if not name or len(name) > _MOST_NAME or not name.isprintable():
             raise FormError(f"a name has 1 to {_MOST_NAME} printable characters")
         with self._writes:
-            state, asked = self._state(snapshot, sample_id), (sample_id, name)
-            holders = {who for (who, of), own in [*self._names.items()] if (of, own) == asked}
-            if holders - {browser}:
-                raise FormError(
-                    f"{name} labels this sample in another browser: leave it there first"
-                )
+            self._refresh(sample_id)
+            state = self._states[sample_id]
+            labelled, here = _labels(state, name), bool(form.get("here"))
+            if self._holders.take(browser, sample_id, name, labelled, here=here):
+                for known in [each for each in self._ran if each[:2] == (sample_id, name)]:
+                    del self._ran[known]
             if name not in state.progress:
                 disputed: tuple[int, ...] = ()
                 if form.get("conflicts"):
                     disputed = self._result(snapshot, state).conflicts
                 samples.assign(self.database, state.sample, name, disputed)
                 self._refresh(sample_id)
-            self._names[browser, sample_id] = name
-        return sample_id
 
     def leave(self, browser: str, sample_id: str) -> None:
         """Let a browser label a sample no more."""
-        self._names.pop((browser, sample_id), None)
+        self._holders.leave(browser, sample_id)
+
+    def _names(self, browser: str) -> dict[str, str]:
+        """Return sample → the name under which a browser labels it."""
+        held = self._holders.of(browser).items()
+        return {sample_id: hold.annotator for sample_id, hold in held if not hold.is_lost}
 
     def samples_of(self, browser: str) -> set[str]:
-        """Return the samples that a browser labels, or has labelled and not left."""
-        return {sample_id for who, sample_id in [*self._names] if who == browser}
+        """Return the samples that a browser itself has labelled, and not left."""
+        held = self._holders.of(browser).items()
+        return {sample_id for sample_id, hold in held if not (hold.is_lost or hold.elsewhere)}
 
     def blind_sample(self, snapshot: Snapshot, browser: str) -> str:
         """Return the sample that a browser labels blind, "" where it labels none so."""
-        for (who, sample_id), name in [*self._names.items()]:
-            if who == browser and not self._state(snapshot, sample_id).progress[name].is_done:
+        for sample_id, name in self._names(browser).items():
+            one = self._state(snapshot, sample_id).progress.get(name)
+            if one and not one.is_done:
                 return sample_id
         return ""
 
@@ -209,7 +283,7 @@ class Labelling:
         place = self._place(snapshot, browser, asked)
         label = (asked["sample"], place.annotator, place.shown.position)
         self._since.setdefault(label, time.monotonic())
-        votes = place.votes
+        votes = place.votes.get(place.shown.position, {})
         last = votes.get("revised") or votes.get("blind")
         evidence: list[dict[str, Any]] = []
         if not place.is_blind and place.state.sample.kind != "preference":
@@ -222,7 +296,8 @@ class Labelling:
                 "sample": place.state.sample,
                 "blind": votes.get("blind"),
                 "entered": entered or _as_entered(last, place),
-                "grades": _grades(place.state.sample),
+                "grades": grades_of(place.state.sample),
+                "guidelines": guidelines(place.state.sample),
                 "difficulties": DIFFICULTIES,
                 "ran": self._ran.get(label),
                 "evidence": evidence,
@@ -233,18 +308,19 @@ class Labelling:
     def _place(self, snapshot: Snapshot, browser: str, asked: Parameters) -> _Place:
         sample_id = asked.get("sample", "")
         state = self._state(snapshot, sample_id)
-        name = self._names.get((browser, sample_id))
-        if name is None or name not in state.progress:
+        hold = self._holders.of(browser).get(sample_id)
+        if hold and hold.is_lost:
+            name = hold.annotator
+            told = f"{name} goes on with this sample in another browser"
+            raise HeldError(told, sample_id, name)
+        if hold is None or hold.annotator not in state.progress:
             raise NoSuchPageError("say under which name you label this sample first")
-        items = self._queue(snapshot, state, name)
-        labelled = {
-            vote.key for vote in state.votes if vote.annotator == name and vote.phase == "blind"
-        }
-        key_of = {one.position: one.key for one in state.sample.items}
+        items = self._queue(snapshot, state, hold.annotator)
+        labelled = _labels(state, hold.annotator)
         wanted = asked.get("position", "")
         places = [index for index, one in enumerate(items) if str(one.position) == wanted]
-        waiting = (n for n, one in enumerate(items) if key_of[one.position] not in labelled)
-        return _Place(state, name, items, places[0] if places else next(waiting, 0))
+        waiting = (n for n, one in enumerate(items) if one.position not in labelled)
+        return _Place(state, hold, items, places[0] if places else next(waiting, 0))
 
     def _place_of_form(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> _Place:
         place = self._place(snapshot, browser, form)
@@ -290,6 +366,7 @@ class Labelling:
             with self.database.transaction() as tx:
                 record_votes(tx, sample.collection, [vote])
             self._refresh(sample.sample_id)
+            self._holders.labelled_here(browser, sample.sample_id, position)
         self._since.pop(label, None)
         if place.is_blind:
             return {"sample": sample.sample_id}
@@ -331,19 +408,20 @@ def _read(database: Database, sample_id: str, moment: datetime) -> _State:
     return _State(sample, progress, load_votes(database, sample.origin), moment)
 
 
-def _grades(sample: Sample) -> dict[str, str]:
-    """Return a grade → what it means."""
-    if sample.kind == "preference":
-        return {"1": "the first code", "2": "the second code"}
-    if sample.scale == "binary":
-        return {"0": "does not answer", "1": "answers the query"}
-    return {"0": "irrelevant", "1": "weak", "2": "good", "3": "exact match"}
+def _labels(state: _State, name: str) -> dict[int, dict[str, GivenVote]]:
+    """Return the votes under a name, by item and phase."""
+    positions = {item.key: item.position for item in state.sample.items}
+    found: dict[int, dict[str, GivenVote]] = {}
+    for vote in state.votes:
+        if vote.annotator == name:
+            found.setdefault(positions[vote.key], {})[vote.phase] = vote
+    return found
 
 
 def _relevance(grade: str, place: _Place) -> float | None:
     if grade == _UNDECIDED:
         return None
-    if grade not in _grades(place.state.sample):
+    if grade not in grades_of(place.state.sample):
         raise FormError("choose a grade, or undecided")
     if place.state.sample.kind != "preference":
         return float(grade)
@@ -357,7 +435,7 @@ def _as_entered(vote: GivenVote | None, place: _Place) -> dict[str, str]:
         return {}
     grade = _UNDECIDED
     if vote.relevance is not None:
-        same = [g for g in _grades(place.state.sample) if _relevance(g, place) == vote.relevance]
+        same = [g for g in grades_of(place.state.sample) if _relevance(g, place) == vote.relevance]
         grade = same[0] if same else ""
     notes = {f"is_{name}": "on" for name in vote.notes}
     return {"grade": grade, "note": vote.note, "program": vote.program, **notes}

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -29,6 +29,11 @@ pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.slow(200)]
 
 _PATIENCE_MS = 120_000
 _AXE = "axe-core@4.14.1"
+_LAUNCHED: dict[str, Any] = {
+    "executable_path": CHROMIUM,
+    "chromium_sandbox": os.geteuid() != 0,
+    "args": ["--disable-gpu", "--disable-background-networking"],
+}
 # Which code each person takes for an answer, by its place in the sample: the truth is every other.
 _SAID = {
     "Ann": [1, 0] * 10,
@@ -65,10 +70,7 @@ def served(database: Database) -> Iterator[Server]:
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     with sync_playwright() as driver:
-        started = driver.chromium.launch(
-            executable_path=CHROMIUM, chromium_sandbox=os.geteuid() != 0,
-            args=["--disable-gpu", "--disable-background-networking"],
-        )  # fmt: skip
+        started = driver.chromium.launch(**_LAUNCHED)
         yield started
         started.close()
 
@@ -122,10 +124,14 @@ class Desk:
             file = Path(folder) / f"browse-{name}{self._suffix}.png"
             self.page.screenshot(path=file, full_page=True)
 
-    def begin(self, sample: Sample, name: str) -> None:
+    def begin(self, sample: Sample, name: str, *, here: bool = False) -> None:
         self.visit(f"/sample?sample={sample.sample_id}")
         self.page.get_by_label("Your name").fill(name)
         self.page.get_by_role("button", name="Begin").click()
+        if here:
+            self.page.wait_for_selector("[role=alert]")
+            self.look("held")
+            self.page.get_by_role("button", name=f"Go on here as {name}").click()
         self.page.wait_for_selector("#vote")
 
     def label(self, grade_of: dict[tuple[str, str], int]) -> None:
@@ -178,6 +184,9 @@ def test_three_people_label_by_keyboard_and_alpha_is_as_worked_out_by_hand(
         # 40 ratings, 20 of them 1; 4 of 20 pairs differ: D_o = 4/20, D_e = 2·20·20/(40·39).
         expected = 1 - (4 / 20) / (2 * 20 * 20 / (40 * 39))
         assert ann.page.inner_text("#alpha") == f"{expected:.3f}"
+        supervises(ann, sample)
+        ben.visit(f"/disagreements?sample={sample.sample_id}", "disagreements")
+        ben.visit(f"/overview?sample={sample.sample_id}", "overview")
         said = _SAID["Cat"]
         assert isinstance(said, dict)
         cat.begin(sample, "Cat")
@@ -210,6 +219,18 @@ def read_pages(desk: Desk) -> None:
     desk.visit("/label", "samples")
 
 
+def supervises(desk: Desk, sample: Sample) -> None:
+    """Look at what people differ on, with what they and the agents say of it."""
+    desk.page.get_by_role("link", name="Where people differ").click()
+    desk.page.wait_for_selector(".differ")
+    assert desk.page.locator(".differ").count() == 4
+    for summary in desk.page.locator(".differ summary").all()[:2]:
+        summary.click()
+    desk.look("disagreements")
+    desk.visit(f"/overview?sample={sample.sample_id}", "overview")
+    desk.visit(f"/sample?sample={sample.sample_id}")
+
+
 def revises(desk: Desk) -> None:
     """Go back to a label after the evidence, and change it."""
     desk.page.get_by_role("link", name="Go on as Ann").click()
@@ -223,6 +244,58 @@ def revises(desk: Desk) -> None:
     desk.page.wait_for_function(
         "before => document.querySelector('.progress')?.innerText !== before", arg=before
     )
+
+
+def test_labelling_goes_on_when_a_browser_is_closed_between_two_items(
+    world: tuple[Database, Sample], browser: Browser, axe: str, tmp_path: Path
+) -> None:
+    database, sample = world
+    address = f"/sample?sample={sample.sample_id}"
+    with served(database) as server:
+        for number in (1, 2):
+            context = browser.browser_type.launch_persistent_context(
+                tmp_path / "profile", **_LAUNCHED
+            )
+            page = context.new_page()
+            page.set_default_timeout(_PATIENCE_MS)
+            page.goto(f"{server.address}{address}")
+            if number == 1:
+                page.get_by_label("Your name").fill("Ann")
+                page.get_by_role("button", name="Begin").click()
+            else:
+                page.get_by_role("link", name="Go on as Ann").click()
+            page.get_by_text(f"item {number} of 20").wait_for()
+            page.wait_for_load_state()
+            page.keyboard.press("1")
+            page.keyboard.press("Enter")
+            page.get_by_text(f"item {number + 1} of 20").wait_for()
+            context.close()
+        new = Desk(browser, server.address, axe, is_phone=True)  # another browser, of no cookie
+        new.begin(sample, "Ann", here=True)
+        assert "item 3 of 20 · 2 labelled" in new.page.inner_text(".progress")
+        goes_back(new)
+        assert [each for each in new.complaints if "400" not in each] == []
+    assert len(load_votes(database, sample.origin)) == 3
+
+
+def goes_back(desk: Desk) -> None:
+    """Label an item by keys from within its note, go back to it and forward again."""
+    for key in ("1", "n"):
+        desk.page.keyboard.press(key)
+    desk.page.keyboard.type("because b, f and o are letters here")
+    desk.page.keyboard.press("Control+Enter")
+    desk.page.get_by_text("item 4 of 20").wait_for()
+    desk.page.keyboard.press("b")
+    desk.page.get_by_text("item 3 of 20").wait_for()
+    desk.look("labelled")
+    assert desk.page.get_by_label("Note").input_value().startswith("because b, f")
+    desk.page.keyboard.press("f")
+    desk.page.get_by_text("item 4 of 20").wait_for()
+    desk.page.keyboard.press("g")
+    desk.page.get_by_text("int to string").wait_for()
+    desk.page.keyboard.press("o")
+    desk.page.wait_for_selector("table.items")
+    desk.look("overview-here")
 
 
 @pytest.mark.docker
@@ -259,7 +332,7 @@ def test_no_label_is_lost_when_the_server_is_killed_beside_a_flow(
         for _ in range(3):  # each server is killed while the next label is sent
             with served(database) as server:
                 desk = Desk(browser, server.address, "", is_phone=False)
-                desk.begin(sample, "Ann")
+                desk.begin(sample, "Ann", here=told > 0)
                 for _ in range(3):
                     before = desk.page.inner_text(".progress")
                     desk.page.keyboard.press(str(said[desk.subject()]))

@@ -1,21 +1,28 @@
 "use strict";
-// Keys of the labelling page: grades, difficulties, fields; Enter saves, Escape leaves a field.
+// Keys of the labelling page: grades, difficulties, fields, other items; Enter saves, Escape leaves
+// a field, Ctrl+Enter saves from within one.
 document.addEventListener("keydown", (event) => {
   const form = document.getElementById("vote");
-  if (!form || event.ctrlKey || event.altKey || event.metaKey) return;
+  if (!form || event.altKey) return;
   const inText = event.target.tagName === "TEXTAREA";
-  if (inText) {
-    if (event.key === "Escape") event.target.blur();
-    return;
+  if (inText && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    form.requestSubmit();
   }
+  if (inText && event.key === "Escape") event.target.blur();
+  if (inText || event.ctrlKey || event.metaKey) return;
   if (event.key === "Enter" && !["BUTTON", "A", "SUMMARY"].includes(event.target.tagName)) {
     event.preventDefault();
     form.requestSubmit();
     return;
   }
   const field = [...form.elements].find((each) => each.dataset.key === event.key);
+  const other = [...document.querySelectorAll("[data-key]:not(form *)")].find(
+    (each) => each.dataset.key === event.key
+  );
+  if (other) other.click();
+  if (field || other) event.preventDefault();
   if (!field) return;
-  event.preventDefault();
   field.closest("details")?.setAttribute("open", "");
   field.focus();
   if (field.type === "radio") field.checked = true;

@@ -1,12 +1,13 @@
 """Results of a sample: labels, agreement and majority of the annotators who are done."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
+from typing import NamedTuple
 
 from infra.ids import PairKey
 from infra.records import GivenVote, Record
 from infra.store import Database, samples
-from infra.store.samples import Sample, SampleProgress
+from infra.store.samples import Sample, SampleItem, SampleProgress
 from tasks.statistics.intervals import Interval, wilson_interval
 from tasks.statistics.people import Agreement, agreement, blind_grades, conflicts, majority
 
@@ -50,6 +51,39 @@ class LabelResults(Record):
     by_label: dict[int, int]
     preferred: tuple[Preferred, ...]
     right: tuple[RightAnswers, ...]
+
+
+class Disagreement(NamedTuple):
+    """An item on which people differ, or of which two or more are undecided.
+
+    Attributes:
+        item: The item.
+        votes: Annotator → phase → vote.
+        is_decided: Whether more than half of the blind votes say the same.
+    """
+
+    item: SampleItem
+    votes: dict[str, dict[str, GivenVote]]
+    is_decided: bool
+
+
+def disagreements(
+    sample: Sample, progress: Iterable[SampleProgress], votes: Sequence[GivenVote]
+) -> list[Disagreement]:
+    """Return the items on which people differ blind, when all who have them are done."""
+    waiting = {place for one in progress if not one.is_done for place in one.positions}
+    given: dict[PairKey, dict[str, dict[str, GivenVote]]] = {}
+    for vote in votes:
+        given.setdefault(vote.key, {}).setdefault(vote.annotator, {})[vote.phase] = vote
+    found = []
+    for item in sample.items:
+        said = given.get(item.key, {})
+        labels = [phases["blind"].relevance for phases in said.values()]
+        is_decided = majority(labels) is not None
+        differ = len(labels) > 1 and (len(set(labels)) > 1 or not is_decided)
+        if differ and item.position not in waiting:
+            found.append(Disagreement(item, said, is_decided))
+    return found
 
 
 def label_results(database: Database, sample: Sample) -> LabelResults:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
 from infra.ids import PairKey
+from infra.outputs import write_outputs
 from infra.records import GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples
@@ -22,6 +23,7 @@ from tasks.benchmarks.label_sheets import (
 )
 from tasks.files.text import printable
 from tasks.reports.text import visible
+from tasks.stages.label.guidelines import guidelines
 from tasks.stages.sandbox import run_programs
 from tasks.statistics.people import conflicts
 
@@ -36,7 +38,10 @@ _VALUE = re.compile(
 def write_sheets(
     database: Database, sample: Sample, annotators: Sequence[str], folder: Path
 ) -> list[Path]:
-    """Write a sheet for each annotator, with the items that they were given in an own order."""
+    """Write a sheet for each annotator, with the items that they were given in an own order.
+
+    The guidelines are written beside them.
+    """
     files = {name: folder / f"{sample.sample_id}-{name}.csv" for name in annotators}
     for file in files.values():
         if file.exists() and next(read_label_sheet(file), None):
@@ -53,6 +58,8 @@ def write_sheets(
         ]
         with space_on(folder, OTHER_OUTPUT):
             write_label_sheet(file, rows)
+    means = "".join(f"{word}: {text}\n" for word, text in guidelines(sample).items())
+    write_outputs(folder, {f"{sample.sample_id}-guidelines.txt": means})
     return list(files.values())
 
 

@@ -1,5 +1,6 @@
 """Laws of the guard: another host, no token, a form of another page are refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,23 @@ def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: Path) -
     assert browser.get("/pairs").status_code == 200
     evil = {"Host": f"evil.example:{PORT}"}
     assert browser.get("/pairs?token=secret", headers=evil).status_code == 421
+
+
+def test_a_browser_is_known_for_weeks_after_its_last_visit(store: Path) -> None:
+    browser = client(store)
+    first, later = (browser.get("/pairs").headers["set-cookie"] for _ in range(2))
+    assert first == later
+    age = re.search(r"Max-Age=(\d+); HttpOnly; SameSite=Strict", first)
+    assert age
+    assert int(age[1]) >= 21 * 24 * 3600
+
+
+@pytest.mark.parametrize("value", ["x", '"a\\012Set-Cookie: b=c"', "x" * 33, "é" * 32])
+def test_a_cookie_that_this_server_never_gave_is_replaced(store: Path, value: str) -> None:
+    name = f"cosqa_session_{PORT}"
+    answer = client(store).get("/pairs", headers={"Cookie": f"{name}={value}".encode()})
+    assert answer.status_code == 200
+    assert re.match(rf"{name}=[\w-]{{32}}; ", answer.headers["set-cookie"])
 
 
 @pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "/%2f%2f"])

@@ -1,4 +1,7 @@
-"""Laws of labelling on the pages: blind first, both votes kept, nothing of others, nothing lost."""
+"""Laws of labelling on the pages: blind first, both votes kept, nothing of others, nothing lost.
+
+Covers `tasks.browse.labelling`, `tasks.browse.holders`.
+"""
 
 import html
 import re
@@ -202,6 +205,173 @@ def test_a_name_is_one_browsers_in_each_of_its_samples(database: Database) -> No
     assert Person(app, drawn[0], "Carla").begin().status_code == 400
 
 
+def test_a_name_that_another_browser_has_goes_on_where_its_person_says_so(
+    database: Database,
+) -> None:
+    sample = sample_of(database, TEXTS)
+    app = app_of(database)
+    lost, new = Person(app, sample, "Ann"), Person(app, sample, "Ann")
+    lost.begin()
+    lost.vote("1", note="a private note")
+    assert new.begin().status_code == 400
+    assert "Go on here as <bdi>Ann</bdi>" in new.page
+    assert new.begin(here="on").status_code == 200
+    assert "item 2 of 3 · 1 labelled" in new.page
+    new.vote("0")
+    assert "item 3 of 3" in new.page
+    for item in (f"/item?sample={sample.sample_id}", f"/overview?sample={sample.sample_id}"):
+        answer = lost.client.get(item)
+        assert answer.status_code == 400
+        assert "Ann goes on with this sample in another browser" in answer.text
+    assert lost.vote("1").status_code == 400
+    assert [vote.relevance for vote in load_votes(database, sample.origin)] == [1.0, 0.0]
+    assert lost.begin(here="on").status_code == 200  # and back again
+    assert "item 3 of 3" in lost.page
+    assert new.client.get(f"/item?sample={sample.sample_id}").status_code == 400
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_whoever_takes_a_name_over_does_not_read_its_labels_before_all_may(
+    database: Database, *, is_done: bool
+) -> None:
+    sample = sample_of(database, TEXTS)
+    app = app_of(database)
+    ann = Person(app, sample, "Ann")
+    ann.begin()
+    for _ in range(3 if is_done else 1):
+        ann.vote("1", note="a secret note", program="a secret program")
+    ben = Person(app_of(database), sample, "Ann")  # of which a copy has Ann's votes
+    ben.begin(here="on")
+    key = pairs_of(TEXTS)[0].key
+    addresses = [f"/item?sample={sample.sample_id}&position={n}" for n in (1, 2, 3)]
+    addresses += [f"/overview?sample={sample.sample_id}", f"/sample?sample={sample.sample_id}",
+                  f"/disagreements?sample={sample.sample_id}",
+                  f"/pair?query={key.query_id}&code={key.code_id}"]  # fmt: skip
+    for address in addresses:
+        page = ben.client.get(address).text
+        assert "secret" not in page
+        assert " checked" not in page
+    assert "given elsewhere" in ben.client.get(addresses[3]).text
+    place = re.search(r"position=(\d+)", ben.client.get(addresses[3]).text)
+    assert place
+    ben.page = ben.client.get(f"/item?sample={sample.sample_id}&position={place[1]}").text
+    ben.vote("0", note="given here")
+    page = ben.client.get(f"/item?sample={sample.sample_id}&position={place[1]}").text
+    assert "given here" in page
+
+
+def test_labels_of_a_sheet_are_not_read_by_whoever_begins_under_its_name(
+    database: Database, tmp_path: Path
+) -> None:
+    sample = sample_of(database, TEXTS)
+    samples.assign(database, sample, "Ann")
+    said = {"grade": "1", "comment": "said on the sheet"}
+    file = filled(database, sample, "Ann", tmp_path, lambda row: row.update(said))
+    read_sheets(database, [file], SandboxSettings())
+    ann = Person(app_of(database), sample, "Ann")
+    assert ann.begin().status_code == 200
+    assert "Labelled in another browser or on a sheet" in ann.page
+    assert "said on the sheet" not in ann.page
+
+
+def test_a_browser_is_known_by_a_server_that_was_started_again(database: Database) -> None:
+    sample = sample_of(database, TEXTS)
+    ann = Person(app_of(database), sample, "Ann")
+    ann.begin()
+    ann.vote("1", note="mine")
+    ann = _moved(ann, app_of(database))
+    assert "Go on as <bdi>Ann</bdi>" in ann.page
+    ann.page = ann.client.get(f"/item?sample={sample.sample_id}").text
+    assert "item 2 of 3 · 1 labelled" in ann.page
+    assert "mine" in ann.client.get(f"/overview?sample={sample.sample_id}").text
+    other = Person(app_of(database), sample, "Ann")
+    assert other.begin().status_code == 400
+    cookie = next(each for each in ann.client.cookies.jar if "session" in each.name)
+    kept = (database.settings.folder / "browse-names.json").read_text("utf-8")
+    assert "Ann" in kept
+    assert cookie.value not in kept
+    (database.settings.folder / "browse-names.json").write_text("{damaged")
+    assert Person(app_of(database), sample, "Ann").begin().status_code == 200
+
+
+def test_a_browser_has_one_name_in_a_sample(database: Database) -> None:
+    sample = sample_of(database, TEXTS)
+    app = app_of(database)
+    ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
+    ann.begin()
+    ben.begin()
+    ann.vote("1")
+    ben.name = "Ann"
+    for fields in ({}, {"here": "on"}):
+        assert ben.begin(**fields).status_code == 400
+        assert "labels the sample as Ben" in ben.page
+    assert "1 labelled" in ann.client.get(f"/item?sample={sample.sample_id}").text
+
+
+def test_a_sample_drawn_while_pages_are_open_is_seen_at_once(database: Database) -> None:
+    client = client_of(database)
+    app = app_of(database)
+    person = Person(app, sample_of(database, TEXTS), "Ann")
+    drawn = sample_of(database, TEXTS[:2])
+    assert drawn.sample_id in person.client.get("/label").text
+    assert client.get("/label").status_code == 404  # a folder's pages label nothing
+
+
+def test_ones_own_items_are_listed_with_what_one_said_of_them(database: Database) -> None:
+    sample = sample_of(database, TEXTS)
+    ann = Person(app_of(database), sample, "Ann")
+    ann.begin()
+    ann.vote("undecided", note="why", is_ambiguity="on")
+    page = ann.client.get(f"/overview?sample={sample.sample_id}").text
+    assert "1 of 3 labelled" in page
+    assert [page.count(text) for text in TEXTS] == [1, 1, 1]
+    assert (page.count("undecided"), page.count("none yet"), page.count("why")) == (1, 2, 1)
+    assert "ambiguity" in page
+
+
+def test_a_supervisor_sees_who_differs_on_what_when_all_who_have_it_are_done(
+    database: Database,
+) -> None:
+    sample = sample_of(database, TEXTS)
+    app = app_of(database)
+    ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
+    supervisor, address = Person(app, sample, ""), f"/disagreements?sample={sample.sample_id}"
+    ann.begin()
+    ben.begin()
+    assert "You label a sample blind" in ann.client.get(address).text
+    while "evidence unlocked" not in ann.page:
+        ann.vote("1", note="Ann's note")
+    assert "None, so far" in supervisor.client.get(address).text
+    ben.label_all(dict(zip(TEXTS, "101", strict=True)))
+    page = html.unescape(supervisor.client.get(address).text)
+    assert "1 item of those that all their annotators have labelled, 1 without" in page
+    assert f"--conflicts-of {sample.sample_id} --annotator NAME --store" in page
+    for shown in ("<bdi>Ann</bdi>", "<bdi>Ben</bdi>", "Ann's note", TEXTS[1], "f1", "1 by maker"):
+        assert shown in page
+    assert TEXTS[2] not in page
+    assert (
+        "Where people differ</a>: 1, without a majority: 1"
+        in supervisor.client.get(f"/sample?sample={sample.sample_id}").text
+    )
+    cat = Person(app, sample, "Cat")
+    cat.begin(conflicts="on")
+    assert "You label a sample blind" in cat.client.get(address).text
+    assert "None, so far" in supervisor.client.get(address).text
+    cat.vote("1")
+    page = supervisor.client.get(address).text
+    assert "annotators have labelled, 0 without" in page
+    assert "no majority" not in page
+    assert supervisor.client.get(f"{address}&first=x").status_code == 200
+
+
+def test_pages_say_what_grades_and_difficulties_mean(database: Database) -> None:
+    sample = sample_of(database, TEXTS)
+    ann = Person(app_of(database), sample, "Ann")
+    for page in (ann.page, ann.begin().text):
+        for word in ("1, answers", "undecided", "direction reversed", "int to string"):
+            assert word in page
+
+
 def test_one_persons_votes_are_shown_to_whoever_has_labelled_the_sample_too(
     database: Database,
 ) -> None:
@@ -227,7 +397,11 @@ def test_one_persons_votes_are_shown_to_whoever_has_labelled_the_sample_too(
 
 
 def _moved(person: Person, app: Any) -> Person:
-    return Person(app, person.sample, person.name)
+    """Return the same browser at another server of the store."""
+    moved = Person(app, person.sample, person.name)
+    moved.client.cookies = person.client.cookies
+    moved.page = moved.client.get(f"/sample?sample={person.sample.sample_id}").text
+    return moved
 
 
 def test_each_annotator_has_an_order_of_its_own_and_the_same_after_a_restart(
@@ -238,7 +412,7 @@ def test_each_annotator_has_an_order_of_its_own_and_the_same_after_a_restart(
     orders = []
     for name in ("Ann", "Ben", "Ann"):
         person = Person(app_of(database), sample, name)
-        person.begin()
+        person.begin(here="on")
         found = []
         for one in samples.items_for(database, sample, name):
             item = f"/item?sample={sample.sample_id}&position={one.position}"
@@ -350,12 +524,17 @@ def test_preferences_and_grades_from_0_to_3_are_stored_as_their_samples_say(
     samples.add_sample(database, preference)
     graded = sample_of(database, TEXTS[:1], scale="graded")
     app = app_of(database)
-    for sample, grade, relevance in ((preference, "2", 1.0), (graded, "3", 3.0)):
+    for sample, grade, relevance, told in (
+        (preference, "2", 1.0, "second code"),
+        (graded, "3", 3.0, "<td>3</td>"),
+    ):
         ann = Person(app, sample, "Ann")
         ann.begin()
         ann.vote(grade)
         assert [vote.relevance for vote in load_votes(database, sample.origin)] == [relevance]
         assert "checked" in ann.page
+        page = ann.client.get(f"/overview?sample={sample.sample_id}").text
+        assert told in re.sub(r">\s+|\s+<", lambda edge: edge[0].strip(), page)
 
 
 class Boxes:

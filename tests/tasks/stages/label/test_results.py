@@ -12,8 +12,8 @@ from infra.records import Code, GivenVote, Query
 from infra.settings import StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample, SampleItem
-from infra.store.votes import record_votes
-from tasks.stages.label.results import label_results, majority_labels
+from infra.store.votes import load_votes, record_votes
+from tasks.stages.label.results import disagreements, label_results, majority_labels
 
 ITEMS = 800
 QUERY = Query.of("made up")
@@ -143,3 +143,43 @@ def test_answers_are_counted_for_each_method_and_person(tmp_path: Path) -> None:
     assert {name: (it.mean, it.queries) for name, it in right.items()} == {
         "roberta": (0.5, 1), "codebert": (1.0, 1),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"ann": 1, "ben": 1}, None),
+        ({"ann": 1}, None),
+        ({"ann": 1, "ben": 0}, False),
+        ({"ann": None, "ben": None}, False),  # undecided agrees with nobody
+        ({"ann": 1, "ben": None}, False),
+        ({"ann": 1, "ben": 0, "cat": 1}, True),
+        ({"ann": 1, "ben": None, "cat": 1}, True),
+        ({"ann": 1, "ben": 0, "cat": None}, False),
+    ],
+)
+def test_people_differ_on_an_item_of_which_a_majority_may_be_all_the_same(
+    tmp_path: Path, said: dict[str, float | None], expected: bool | None
+) -> None:
+    database, sample = stored(tmp_path)
+    for name, label in said.items():
+        vote(database, sample, name, {1: label})
+    progress = samples.progress(database, sample.sample_id)
+    found = disagreements(sample, progress, load_votes(database, sample.origin))
+    assert [(each.item.position, each.is_decided) for each in found] == (
+        [] if expected is None else [(1, expected)]
+    )
+    for each in found:
+        assert {who: votes["blind"].relevance for who, votes in each.votes.items()} == said
+
+
+def test_nobody_reads_where_people_differ_before_all_who_have_the_item_are_done(
+    tmp_path: Path,
+) -> None:
+    database, sample = stored(tmp_path)
+    vote(database, sample, "ann", {1: 1.0, 2: 1.0})
+    vote(database, sample, "ben", {1: 0.0, 2: 0.0})
+    samples.assign(database, sample, "cat", [2])
+    progress = samples.progress(database, sample.sample_id)
+    found = disagreements(sample, progress, load_votes(database, sample.origin))
+    assert [each.item.position for each in found] == [1]

@@ -1,10 +1,12 @@
 """Laws of sheets: what people said comes back exactly, a bad sheet changes nothing.
 
-Covers `tasks.stages.label.sheets`, `tasks.benchmarks.label_sheets`.
+Covers `tasks.stages.label.sheets`, `tasks.stages.label.guidelines`,
+`tasks.benchmarks.label_sheets`.
 """
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,8 +99,8 @@ def test_a_sheet_is_blind_and_no_cell_of_it_is_run_or_hidden_or_too_long(
     assert [row["item"] for row in rows[0]] != [row["item"] for row in rows[1]]
     for row in rows[0]:
         assert list(row) == [
-            "sample", "item", "annotator", "query", "code", "grade", "notes", "comment",
-            "minutes", "program",
+            "query", "code", "grade", "notes", "comment", "minutes", "program",
+            "sample", "item", "annotator",
         ]  # fmt: skip
         assert not any(row[name] for name in ("grade", "notes", "comment", "minutes", "program"))
         for cell in row.values():
@@ -106,6 +108,27 @@ def test_a_sheet_is_blind_and_no_cell_of_it_is_run_or_hidden_or_too_long(
             assert not {"\x00", "\x1b", "\u202e", "\r"} & set(cell)
             assert len(cell) < 32_767
     assert {row["query"] for row in rows[0]} >= {"'=1+1 in python"}
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({}, ["1, answers", "0, does not answer", "int to string", "undecided"]),
+        ({"scale": "graded"}, ["3, exact match", "0, irrelevant", "undecided"]),
+        ({"kind": "preference"}, ["first or second (A or B)", "undecided"]),
+    ],
+)  # fmt: skip
+def test_guidelines_lie_beside_the_sheets(
+    database: Database, sample: Sample, tmp_path: Path, told: dict[str, Any], words: list[str]
+) -> None:
+    other = sample.model_copy(update=told)
+    samples.add_sample(database, other)
+    samples.assign(database, other, "ann")
+    [file] = write_sheets(database, other, ["ann"], tmp_path)
+    text = (tmp_path / f"{other.sample_id}-guidelines.txt").read_text("utf-8")
+    for word in words:
+        assert word in text
+    assert all(cell.startswith('"') for cell in file.read_text("utf-8-sig").split(",", 3)[:3])
 
 
 def _semicolons(file: Path) -> None:
