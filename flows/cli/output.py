@@ -15,7 +15,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from infra.errors import CosqaError
-from tasks.reports.document import Block, Code, Items, KeyValues, Paragraph, Table, plain_text
+from tasks.reports.document import (
+    Block,
+    Code,
+    Figure,
+    Items,
+    KeyValues,
+    Paragraph,
+    Table,
+    plain_text,
+)
 from tasks.reports.text import visible
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -113,8 +122,8 @@ def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
     """Print the text, the facts, the lists and the code of a report."""
-    for block in blocks:
-        match block:
+    for each in blocks:
+        match block := each.table if isinstance(each, Figure) else each:
             case Paragraph(text):
                 say(f"\n{plain_text(text)}", style="bold")
             case KeyValues(values):
@@ -123,6 +132,8 @@ def print_blocks(blocks: Iterable[Block]) -> None:
                 say("\n".join(f"  {plain_text(entry)}" for entry in entries))
             case Code(text):
                 say(text.strip("\n"))
+            case Table():
+                print_block(block, rest="`cosqa browse`")
             case str():
                 say(block)
 

@@ -7,7 +7,7 @@ or shortens any.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 Kind = Literal["strong", "code", "best", "soft", "query", "note", "yes", "no", "open"]
 
@@ -110,8 +110,31 @@ class Details:
     tag: ClassVar = "details"
 
 
+class Image(Protocol):
+    """A drawing that can be put into a page."""
+
+    def svg(self) -> str:
+        """Return it as an element of HTML."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing above the table of its numbers; Markdown and terminals show the table alone.
+
+    Attributes:
+        image: The drawing.
+        alt: What it shows, for whoever cannot see it.
+        table: Its numbers; those of a further drawing of the same stand beneath the other.
+    """
+
+    image: Image
+    alt: str
+    table: Table = Table((), (), empty="")
+    tag: ClassVar = "figure"
+
+
 # A bare string is a remark.
-Block = str | Paragraph | Items | Table | KeyValues | Code | Details
+Block = str | Paragraph | Items | Table | KeyValues | Code | Details | Figure
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,11 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
                     method=other.method,
                     before=float(before.mean()),
                     after=float(after.mean()),
-                    difference=None if other is own else bootstrap_interval(after - before),
+                    difference=(
+                        None
+                        if other is own
+                        else bootstrap_interval(after - before, ends=(-1.0, 1.0))
+                    ),
                 )
             )
     return tuple(gains)
