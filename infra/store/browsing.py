@@ -17,10 +17,12 @@ from infra.errors import PublishError
 from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
 from infra.store.database import Parameters, Transaction, statements_beside
+from infra.store.figures import shape_of
 from infra.store.labels import CurrentLabels, define_macros
 from infra.store.samples import progress
 from infra.store.snapshot import Snapshot
 from infra.store.votes import votes_on
+from infra.summaries import LabelShape
 
 FACETS = ("status", "label", "support", "path", "disagreement", "model", "recipe", "language")
 NONE = "none"  # a facet's value of pairs that have none
@@ -217,11 +219,25 @@ def facet_values(snapshot: Snapshot) -> dict[str, dict[str, int]]:
         }
 
 
+@lru_cache(maxsize=1)
+def label_shape(snapshot: Snapshot) -> LabelShape:
+    """Return what the labels of all pairs say."""
+    with snapshot.transaction() as tx:
+        return shape_of(tx, statements=_SQL)
+
+
 def find_pair(snapshot: Snapshot, key: PairKey) -> ListedPair | None:
     """Return a pair, None where there is none of these ids."""
     with snapshot.transaction() as tx:
         found = _listed(tx, "WHERE query_id = ? AND code_id = ?", [*key])
     return found[0] if found else None
+
+
+def pairs_beside(snapshot: Snapshot, pair: ListedPair) -> dict[str, ListedPair]:
+    """Return the pairs before and after one in the list of all."""
+    with snapshot.transaction() as tx:
+        found = _listed(tx, "WHERE abs(number - ?) = 1 ORDER BY number", [pair.number])
+    return {"previous" if one.number < pair.number else "next": one for one in found}
 
 
 def pairs_of_query(snapshot: Snapshot, query_id: QueryId, limit: int = PAGE) -> list[ListedPair]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from tasks.reports.document import Figure, Table
-from tasks.reports.text import NONE, format_share, format_words, visible
+from tasks.reports.text import format_share, format_words, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,6 @@ _KEPT = frozenset(
         "font-size",
         "font-weight",
         "text-anchor",
-        "clip-path",
     }
 )
 _TURN = threading.Lock()  # matplotlib's settings are the process's
@@ -100,7 +99,7 @@ def _for_page(svg: ET.Element) -> str:
     """Return an image as an element of a page, without styles, which the page's policy forbids."""
     for parent in [*svg.iter()]:
         for child in [*parent]:
-            if child.tag.endswith(("}metadata", "}style")):
+            if child.tag.endswith(("}metadata", "}style", "}clipPath")):
                 parent.remove(child)
     for element in svg.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -114,7 +113,7 @@ def _attributes(element: ET.Element) -> Iterator[tuple[str, str]]:
     for name, value in element.attrib.items():
         if name.endswith("}href"):
             yield "href", value
-        elif name != "style" and (name != "id" or element.tag != "g"):
+        elif name not in ("style", "clip-path") and (name != "id" or element.tag != "g"):
             yield name, value
     for declared in element.attrib.get("style", "").split(";"):
         name, _, value = (part.strip() for part in declared.partition(":"))
@@ -329,7 +328,7 @@ class Curve(Drawing):
 def dots_figure(
     title: str,
     dots: Sequence[Dot],
-    table: Table,
+    table: Table = Figure.table,
     ends: tuple[float, float] | None = (0.0, 1.0),
 ) -> Figure:
     """Return values by name as a figure, which says in words the first and the last."""
@@ -344,13 +343,16 @@ def columns_figure(title: str, of: str, columns: Sequence[Dot], table: Table) ->
     return Figure(Columns(title, tuple(columns), of), f"{of} by {title}: {told}", table)
 
 
-def stack_figure(counts: Mapping[tuple[str, str], int], groups: str, parts: str) -> Figure:
+def stack_figure(
+    counts: Mapping[tuple[str, str], int], groups: str, parts: str, caption: str
+) -> Figure:
     """Return counts as one bar with its table.
 
     Args:
         counts: (group, part) → items, named by identifiers.
         groups: What groups are.
         parts: What parts are.
+        caption: What is shown.
     """
     sizes: dict[str, int] = {}
     for (group, _), items in counts.items():
@@ -360,5 +362,5 @@ def stack_figure(counts: Mapping[tuple[str, str], int], groups: str, parts: str)
     named = tuple((format_words(g), format_words(p), items) for (g, p), items in ordered)
     rows = [(g, p, f"{items:,}", format_share(items, total)) for g, p, items in named]
     told = ", ".join(f"{format_words(g)} {format_share(n, total)}" for g, n in sizes.items())
-    table = Table((groups, parts, "pairs", "share"), rows, text_columns=2, empty=NONE)
+    table = Table((groups, parts, "pairs", "share"), rows, text_columns=2, caption=caption)
     return Figure(Stack("", named), f"One bar by {groups} and {parts}: {told}", table)

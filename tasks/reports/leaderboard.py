@@ -30,7 +30,8 @@ from tasks.reports.document import (
     Table,
     Text,
 )
-from tasks.reports.figures import Dot, Point, Points, columns_figure, dots_figure
+from tasks.reports.figures import Dot, Point, Points, dots_figure
+from tasks.reports.labels import matches_figure
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
@@ -426,14 +427,6 @@ def _metric_figure(board: Leaderboard, metric: str) -> Figure:
     dots = [Dot(name, cell.mean, cell.low, cell.high) for cell, name in cells]
     rows = [(dot.name, str(dot)) for dot in dots]
     return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
-
-
-def matches_figure(matches: Mapping[int, int]) -> Figure:
-    """Return how many queries have how many matches."""
-    columns = [Dot(str(number), queries, digits=0) for number, queries in matches.items()]
-    rows = [(str(number), f"{queries:,}") for number, queries in matches.items()]
-    table = Table(("matches", "queries"), rows, caption="Matches per query")
-    return columns_figure("matches", "queries", columns, table)
 
 
 def _pace_section(board: Leaderboard) -> Section:

@@ -98,7 +98,7 @@ def test_a_pair_shows_tests_mutants_cost_and_what_former_recipes_said(tmp_path: 
     listed = client.get("/pairs").text
     assert "recipes differ" in text_of(listed)
     text = text_of(client.get(links(listed, "pair")[0]).text)
-    for told in ("Verdict: 0", "By a former recipe: 1", "another reason", "$0.002",
+    for told in ("Verdict: 0", "By former settings: 1", "another reason", "$0.002",
                  "reverse a list → z", "survived"):  # fmt: skip
         assert told in text, told
 

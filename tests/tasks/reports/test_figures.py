@@ -113,7 +113,7 @@ def test_nothing_to_draw_is_said_by_the_table() -> None:
 def test_a_bar_says_support_and_path_in_words_and_shares() -> None:
     counts = {("screened", "clear_match"): 1, ("valid_oracle", "claims_hold"): 2,
               ("valid_oracle", "claims_fail"): 1}  # fmt: skip
-    figure = stack_figure(counts, "rests on", "path")
+    figure = stack_figure(counts, "rests on", "path", "Labels")
     assert [row[0] for row in figure.table.rows] == ["by running", "by running", "by reading"]
     assert [row[3] for row in figure.table.rows] == ["50.0%", "25.0%", "25.0%"]
     shown = texts_of(figure.image.svg())
