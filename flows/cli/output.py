@@ -23,6 +23,7 @@ from tasks.reports.document import (
     KeyValues,
     Paragraph,
     Table,
+    Text,
     plain_text,
 )
 from tasks.reports.text import visible
@@ -121,7 +122,7 @@ def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> 
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
-    """Print the text, the facts, the lists and the code of a report."""
+    """Print the text, the facts, the lists and the code of a report, and tables row by row."""
     for each in blocks:
         match block := each.table if isinstance(each, Figure) else each:
             case Paragraph(text):
@@ -132,10 +133,15 @@ def print_blocks(blocks: Iterable[Block]) -> None:
                 say("\n".join(f"  {plain_text(entry)}" for entry in entries))
             case Code(text):
                 say(text.strip("\n"))
-            case Table():
-                print_block(block, rest="`cosqa browse`")
+            case Table(header, rows):
+                say("\n\n".join(_row_text(header, row) for row in rows))
             case str():
                 say(block)
+
+
+def _row_text(header: Sequence[str], row: Sequence[Text]) -> str:
+    named = zip(header, map(plain_text, row), strict=True)
+    return "\n".join(f"{name}: {cell}" for name, cell in named)
 
 
 def print_table(

@@ -274,7 +274,10 @@ def people_on(snapshot: Snapshot, key: PairKey, labelled: Collection[str] = ()) 
 
 
 class Scored(Record):
-    """A benchmark's method with its mean in a metric, over so many queries."""
+    """A benchmark's method with its mean in a metric, over so many queries.
+
+    ``half`` is half the width of its 95% interval, the normal one; None where no query differs.
+    """
 
     benchmark_id: BenchmarkId
     benchmark: str
@@ -282,6 +285,7 @@ class Scored(Record):
     method_key: str
     metric: str
     mean: float
+    half: float | None
     queries: int
 
 
@@ -291,7 +295,8 @@ def scored_methods(snapshot: Snapshot) -> list[Scored]:
     return snapshot.records(
         Scored,
         "SELECT benchmark_id, coalesce(name, benchmark_id) AS benchmark, method, method_key, "
-        "metric, avg(value) AS mean, count(*) AS queries FROM scores "
+        "metric, avg(value) AS mean, count(*) AS queries, "
+        "nullif(1.96 * stddev_samp(value) / sqrt(count(*)), 0) AS half FROM scores "
         "JOIN evaluations USING (benchmark_id, method_key) LEFT JOIN benchmarks "
         "USING (benchmark_id) GROUP BY ALL ORDER BY benchmark, benchmark_id, metric, mean DESC",
     )

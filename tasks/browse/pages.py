@@ -144,10 +144,16 @@ def methods_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001
     for scored in scored_methods(snapshot):
         tables.setdefault((scored.benchmark, scored.metric), []).append(scored)
     drawn = {
-        (benchmark, metric): dots_figure(metric, [Dot(one.method, one.mean) for one in found])
+        (benchmark, metric): dots_figure(metric, [*map(_dot, found)])
         for (benchmark, metric), found in tables.items()
     }
     return Page("methods", {"tables": tables, "drawn": drawn})
+
+
+def _dot(one: Scored) -> Dot:
+    if one.half is None:
+        return Dot(one.method, one.mean)
+    return Dot(one.method, one.mean, max(0.0, one.mean - one.half), min(1.0, one.mean + one.half))
 
 
 def figures_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's

@@ -7,7 +7,17 @@ from typing import Literal
 from infra.records import Annotation, Execution, LanguageModelCall, Record
 from infra.records import Code as Function
 from tasks.benchmarks import QuerySpecification
-from tasks.reports.document import Block, Code, Details, Items, KeyValues, Paragraph, Span, Text
+from tasks.reports.document import (
+    Block,
+    Code,
+    Details,
+    Items,
+    KeyValues,
+    Paragraph,
+    Span,
+    Table,
+    Text,
+)
 from tasks.reports.text import counted, format_cost, format_count, format_duration, format_words
 
 _OUTCOMES = {
@@ -72,7 +82,7 @@ def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterat
     by_calls = bool(specified and specified.claims)
     if specified and by_calls:
         yield Paragraph("Calls", "h4")
-        yield Items([_claim(claim) for claim in specified.claims])
+        yield _calls(specified.claims)
     if one.executions:
         yield Paragraph("Test runs", "h4")
     for run in one.executions:
@@ -112,18 +122,18 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
         yield Code(part.adapter)
 
 
-def _claim(claim: ClaimLine) -> Text:
-    parts: list[str | Span] = [
-        Span(f"answer({claim.call}) => {claim.expected}", "code"),
-        _OUTCOMES[claim.outcome],
-    ]
-    if claim.actual:
-        parts.append(Span(claim.actual, "code"))
-    if claim.oracle:
-        parts += ["· a second reader demands", Span(claim.oracle, "code")]
-    if not claim.counts:
-        parts.append(Span("does not count", "no"))
-    return tuple(parts)
+def _calls(claims: Sequence[ClaimLine]) -> Table:
+    """Return a row for each call, with what a second reader demands where one was asked."""
+    is_read = any(claim.oracle for claim in claims)
+    header = ("call", "expected", "actual", *(["second reader"] if is_read else []))
+    rows = []
+    for claim in claims:
+        actual = (_OUTCOMES[claim.outcome], *([Span(claim.actual, "code")] if claim.actual else []))
+        doubt = () if claim.counts else (Span("does not count", "no"),)
+        cells: list[Text] = [Span(f"answer({claim.call})", "code"), Span(claim.expected, "code")]
+        second = (Span(claim.oracle, "code"), *doubt) if claim.oracle else doubt
+        rows.append((*cells, actual, *([second] if is_read else [])))
+    return Table(header, rows, text_columns=len(header))
 
 
 def _call(call: LanguageModelCall) -> Iterator[Block]:

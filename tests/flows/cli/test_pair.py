@@ -129,4 +129,5 @@ def test_a_pair_that_was_judged_by_a_specification_is_shown_with_it(
     show.pair(settings.store, PAIR.query.query_id[:6], PAIR.code.code_id[:8])
     printed = capsys.readouterr().out
     assert "What the query demands" in printed
-    assert "  answer('abc') => 'cba' not run" in printed
+    assert "call: answer('abc')\nexpected: 'cba'\nactual: not run" in printed
+    assert printed.index("Calls") < printed.index("Test runs") < printed.index("Decision")
