@@ -94,7 +94,7 @@ def print_difference(change: Difference) -> None:
     print_block(table, rest="a wider terminal", note=labels)
     print_blocks(turned(change, _FLIPS))
     parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
-    say(f"recipe: {', '.join(parts) or 'the same'}")
+    say(f"settings: {', '.join(parts) or 'the same'}")
 
 
 def print_score_changes(changes: Sequence[ScoreChange], page: str) -> None:

@@ -37,8 +37,11 @@ def inline_spans(text: Text) -> tuple[str | Span, ...]:
 
 
 def plain_text(text: Text) -> str:
-    """Return a text without its marks."""
-    return " ".join(each if isinstance(each, str) else each.text for each in inline_spans(text))
+    """Return a text without its marks; where it leads stands behind a link."""
+    return " ".join(
+        each if isinstance(each, str) else ": ".join(filter(None, (each.text, each.href)))
+        for each in inline_spans(text)
+    )
 
 
 @dataclass(frozen=True)

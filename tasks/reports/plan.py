@@ -153,7 +153,7 @@ def plan_document(plan: RunPlan) -> Document:
     """Return what is to be judged, why, and what it is expected to take."""
     rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
     judged = (
-        f"{counted(plan.candidates, 'candidates')}{rounds}, {plan.fresh:,} with a fresh label; "
+        f"{counted(plan.candidates, 'candidates')}{rounds}, {plan.fresh:,} up to date; "
         f"{plan.model} ({plan.configuration}) judges."
     )
     pending = [item.reason for item in plan.reasons if item.pending]

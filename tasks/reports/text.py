@@ -12,7 +12,7 @@ _WORDS = {
     "overruled": "arbiter against the run", "void_oracle": "by reading, after a run of no use",
     "ungated": "by an unchecked run", "claims_hold": "calls as demanded",
     "claims_fail": "calls not as demanded", "claims_disputed": "calls disputed",
-    "recipe": "settings", "fresh": "up to date", "stale": "outdated",
+    "recipe": "settings",
 }  # fmt: skip
 
 # Controls but tab and line feed, all that Unicode calls a format or ignorable by default (joiners,

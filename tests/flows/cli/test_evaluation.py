@@ -159,9 +159,9 @@ def test_a_difference_says_what_turned_and_why(capsys: pytest.CaptureFixture[str
     ]  # fmt: skip
     assert "labels: 3 turned, 196 kept, 1 now undecided; 67 relevant before, 68 after" in out
     assert out.count("before: arbiter, unclear") == 3
-    assert "recipe: model.model (small → large)" in out
+    assert "settings: model.model (small → large)" in out
 
 
 def test_a_version_that_is_the_same_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     print_difference(difference(BEFORE, BEFORE))
-    assert "recipe: the same" in capsys.readouterr().out
+    assert "settings: the same" in capsys.readouterr().out

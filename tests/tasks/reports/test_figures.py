@@ -1,4 +1,7 @@
-"""Laws of drawings: they say what their table says, take the page's looks, and obey no name."""
+"""Laws of drawings: they say what their table says, take the page's looks, and obey no name.
+
+Covers `tasks.reports.labels`.
+"""
 
 import re
 import subprocess
@@ -7,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from infra.summaries import LabelShape, RankCounts
 from tasks.reports.document import Document, Figure, Table
 from tasks.reports.figures import (
     Columns,
@@ -21,6 +25,7 @@ from tasks.reports.figures import (
     dots_figure,
     stack_figure,
 )
+from tasks.reports.labels import shape_figures
 from tasks.reports.render import html_page, markdown_page
 
 NAMES = (
@@ -118,6 +123,19 @@ def test_a_bar_says_support_and_path_in_words_and_shares() -> None:
     assert [row[3] for row in figure.table.rows] == ["50.0%", "25.0%", "25.0%"]
     shown = texts_of(figure.image.svg())
     assert shown.index("75.0%") < shown.index("25.0%")
+
+
+def test_the_share_of_matches_by_rank_has_wilsons_interval() -> None:
+    ranks = (RankCounts(rank=1, labelled=40, matches=24), RankCounts(rank=2, labelled=5, matches=0))
+    [figure] = shape_figures(LabelShape(ranks=ranks))
+    # scipy's own: binomtest(24, 40).proportion_ci(method="wilson")
+    assert figure.table.rows == [
+        ("1", "24", "40", "0.600 [0.446, 0.737]"), ("2", "0", "5", "0.000 [0.000, 0.434]")
+    ]  # fmt: skip
+
+
+def test_labels_that_say_nothing_are_not_drawn() -> None:
+    assert [*shape_figures(LabelShape())] == []
 
 
 def test_what_draws_nothing_does_not_load_matplotlib() -> None:
