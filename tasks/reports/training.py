@@ -6,7 +6,8 @@ from math import nan
 import numpy as np
 
 from infra.records import Record
-from tasks.reports.document import Document, KeyValues, Paragraph, Section, Table
+from tasks.reports.document import Document, Figure, KeyValues, Paragraph, Section, Table
+from tasks.reports.figures import Curve
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.text import NONE, format_count, format_duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
@@ -113,6 +114,22 @@ def epochs_table(history: History) -> Table:
     return Table(("epoch", "loss", f"dev {history.metric}"), rows, text_columns=0)
 
 
+def epoch_figures(history: History) -> list[Figure]:
+    """Return loss and dev score over epochs, above their table."""
+    last = history.scores[-1][0] if history.scores else 1
+    steps = tuple(step * last / max(history.steps, 1) for step, _ in history.losses)
+    epochs = (0.0, *(float(epoch) for epoch, _ in history.scores))
+    scores = (history.before, *(score for _, score in history.scores))
+    best, table = max(scores), epochs_table(history)
+    drawn = Curve("epoch", epochs, scores, f"dev {history.metric}")
+    told = f"dev {history.metric} by epoch, from {scores[0]:.4f}, at best {best:.4f}"
+    if not history.losses:
+        return [Figure(drawn, told, table)]
+    losses = tuple(loss for _, loss in history.losses)
+    of_loss = f"loss by epoch, from {losses[0]:.4f} to {losses[-1]:.4f}"
+    return [Figure(Curve("epoch", steps, losses, "loss"), of_loss), Figure(drawn, told, table)]
+
+
 def training_document(report: TrainingReport) -> Document:
     """Return the report as a document."""
     description, recipe, history = report.description, report.description.recipe, report.history
@@ -144,7 +161,7 @@ def training_document(report: TrainingReport) -> Document:
         ],
         sections=[
             Section("gain", "On test queries", [gains_table(report), about_gains]),
-            Section("epochs", "Loss and dev score by epoch", [epochs_table(history)]),
+            Section("epochs", "Loss and dev score by epoch", epoch_figures(history)),
             Section("by", "Recipe, base and data", [KeyValues(origin)]),
         ],
     )
