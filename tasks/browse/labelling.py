@@ -24,6 +24,7 @@ from infra.store.samples import Sample, SampleProgress, ShownItem
 from infra.store.snapshot import Snapshot
 from infra.store.votes import load_votes, record_votes
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
+from tasks.reports.labels import agreement_figure
 from tasks.stages.label.results import LabelResults, label_results
 from tasks.stages.sandbox import run_programs
 
@@ -121,6 +122,9 @@ class Labelling:
                 "sample": state.sample,
                 "progress": list(state.progress.values()),
                 "results": results,
+                "drawn": [agreement_figure(results.agreement)]
+                if results and results.agreement
+                else [],
                 "disputed": [position for position in disputed if position not in waiting],
                 "name": self._names.get((browser, sample_id), ""),
             },

@@ -3,6 +3,7 @@
 Covers `tasks.reports.labels`.
 """
 
+import math
 import re
 import subprocess
 import sys
@@ -25,8 +26,9 @@ from tasks.reports.figures import (
     dots_figure,
     stack_figure,
 )
-from tasks.reports.labels import shape_figures
+from tasks.reports.labels import agreement_figure, shape_figures
 from tasks.reports.render import html_page, markdown_page
+from tasks.statistics.people import agreement
 
 NAMES = (
     "plain", "$x^2$ $\\frac{", '"><script>alert(1)</script>', "a\u202eb\x00", "中文 العربية 🙂",
@@ -132,6 +134,29 @@ def test_the_share_of_matches_by_rank_has_wilsons_interval() -> None:
     assert figure.table.rows == [
         ("1", "24", "40", "0.600 [0.446, 0.737]"), ("2", "0", "5", "0.000 [0.000, 0.434]")
     ]  # fmt: skip
+
+
+def test_agreement_lies_on_the_line_from_minus_one_to_one() -> None:
+    both = {("q", str(place)): place % 2 for place in range(40)}
+    other = both | {("q", "0"): 1, ("q", "1"): 0}
+    figure = agreement_figure(agreement({"ann": both, "bob": other, "cam": both}))
+    assert isinstance(figure.image, Dots)
+    assert figure.image.ends == (-1.0, 1.0)
+    shown = {dot.name: dot for dot in figure.image.dots}
+    assert shown["Cohen's kappa, ann and bob"].value == pytest.approx(0.9)
+    assert str(shown["Cohen's kappa, ann and cam"]) == "1.000", "no interval of no width"
+    assert len(figure.table.rows) == 4
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300, 0.0])
+def test_no_number_keeps_a_page_from_being_drawn(value: float) -> None:
+    for drawing in (
+        Dots("a", (Dot("b", value, value, value), Dot("c", 0.5)), None),
+        Columns("a", (Dot("b", value),), "c"),
+        Points("a", (Point("b", value, value), Point("c", 1.0, 0.5)), "d"),
+        Curve("a", (0.0, 1.0), (value, 1.0), "b"),
+    ):
+        assert drawing.svg().startswith("<svg ")
 
 
 def test_labels_that_say_nothing_are_not_drawn() -> None:
