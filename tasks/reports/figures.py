@@ -5,13 +5,14 @@ outside, so that each is bounded and none is read as a formula or as markup.
 """
 
 import io
+import re
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from xml.etree import ElementTree as ET
 
 from tasks.reports.document import Figure, Table
@@ -29,7 +30,7 @@ _COLOURS = {
     "#000016": "c6",
 }  # fmt: skip
 _INK, _SOFT, _RULE, _ACCENT, *_SERIES = _COLOURS
-_STYLE: Mapping[str, Any] = {
+_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "cosqa", "text.parse_math": False, "font.size": 12,
     "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False,
     "axes.edgecolor": _SOFT, "axes.labelcolor": _SOFT, "xtick.color": _SOFT, "ytick.color": _SOFT,
@@ -37,18 +38,8 @@ _STYLE: Mapping[str, Any] = {
     "ytick.left": False, "figure.facecolor": "none", "axes.facecolor": "none",
     "figure.constrained_layout.use": True,
 }  # fmt: skip
-_KEPT = frozenset(
-    {
-        "fill",
-        "stroke",
-        "stroke-width",
-        "stroke-dasharray",
-        "opacity",
-        "fill-opacity",
-        "font-size",
-        "font-weight",
-        "text-anchor",
-    }
+_KEPT = re.compile(
+    r"fill(-opacity)?|stroke(-width|-dasharray)?|opacity|font-(size|weight)|text-anchor"
 )
 _TURN = threading.Lock()  # matplotlib's settings are the process's
 
@@ -58,27 +49,23 @@ class Drawing(ABC):
     """A drawing.
 
     Attributes:
-        title: Of its scale.
+        title: Of its level scale.
     """
 
     title: str
+    _height: ClassVar[float] = 210  # in pixels of a phone
 
     def svg(self) -> str:
         """Return it as an element of HTML."""
-        return _drawn(self)
-
-    @property
-    @abstractmethod
-    def height(self) -> float:
-        """Its height, in pixels of a phone."""
+        return _svg(self.title, self._height, self._draw)
 
     @abstractmethod
-    def draw(self, axes: "Axes") -> None:
+    def _draw(self, axes: "Axes") -> None:
         """Draw it."""
 
 
 @lru_cache(maxsize=64)
-def _drawn(drawing: Drawing) -> str:
+def _svg(title: str, height: float, draw: Callable[["Axes"], None]) -> str:
     import matplotlib as mpl  # noqa: PLC0415 - takes half a second, and most commands draw nothing
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415 - the same
 
@@ -87,10 +74,10 @@ def _drawn(drawing: Drawing) -> str:
         warnings.simplefilter("ignore")  # of letters that its font lacks, which the page's may have
         mpl.rcdefaults()  # whatever a file of the user's says
         mpl.rcParams.update(_STYLE)
-        canvas = Canvas(figsize=(_WIDTH / _INCH, drawing.height / _INCH))
+        canvas = Canvas(figsize=(_WIDTH / _INCH, height / _INCH))
         axes = canvas.add_subplot()
-        axes.set_xlabel(_name(drawing.title))
-        drawing.draw(axes)
+        axes.set_xlabel(_name(title))
+        draw(axes)
         canvas.savefig(written, format="svg", metadata={"Date": None}, transparent=True)
     return _for_page(ET.fromstring(written.getvalue()))  # noqa: S314 - matplotlib's own
 
@@ -117,7 +104,7 @@ def _attributes(element: ET.Element) -> Iterator[tuple[str, str]]:
             yield name, value
     for declared in element.attrib.get("style", "").split(";"):
         name, _, value = (part.strip() for part in declared.partition(":"))
-        if name in _KEPT:
+        if _KEPT.fullmatch(name):
             yield name, f"var(--{_COLOURS[value]})" if value in _COLOURS else value
 
 
@@ -158,12 +145,10 @@ class Dots(Drawing):
     ends: tuple[float, float] | None = (0.0, 1.0)
 
     @property
-    def height(self) -> float:
-        """Its height: so much a row, and the scale."""
+    def _height(self) -> float:  # type: ignore[override]
         return 36 * len(self.dots[:_MOST]) + 46
 
-    def draw(self, axes: "Axes") -> None:
-        """Draw it."""
+    def _draw(self, axes: "Axes") -> None:
         shown = self.dots[:_MOST]
         axes.set_ylim(len(shown) - 0.35, -0.75)
         axes.set_yticks([])
@@ -196,13 +181,7 @@ class Columns(Drawing):
     columns: tuple[Dot, ...]
     of: str
 
-    @property
-    def height(self) -> float:
-        """Its height."""
-        return 210
-
-    def draw(self, axes: "Axes") -> None:
-        """Draw it."""
+    def _draw(self, axes: "Axes") -> None:
         shown = self.columns[:_MOST]
         places = range(len(shown))
         axes.bar(places, [each.value for each in shown], color=_ACCENT, width=0.72)
@@ -215,6 +194,7 @@ class Columns(Drawing):
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel(_name(self.of))
         axes.set_ylim(bottom=0)
+        axes.locator_params(axis="y", nbins=5, integer=not any(each.digits for each in shown))
         axes.grid(axis="y")
 
 
@@ -229,16 +209,14 @@ class Stack(Drawing):
     parts: tuple[tuple[str, str, int], ...]
 
     @property
-    def height(self) -> float:
-        """Its height: the bar, and a line for each part and group."""
+    def _height(self) -> float:  # type: ignore[override]
         groups = {group for group, _, _ in self.parts}
         return 60 + 20 * (len(self.parts[:_MOST]) + len(groups))
 
-    def draw(self, axes: "Axes") -> None:
-        """Draw it."""
+    def _draw(self, axes: "Axes") -> None:
         total = sum(items for _, _, items in self.parts) or 1
         groups = list(dict.fromkeys(group for group, _, _ in self.parts))
-        top, line = self.height, 28.0
+        top, line = self._height, 28.0
         axes.set_axis_off()
         axes.set_xlim(0, 1)
         axes.set_ylim(top, 0)
@@ -261,68 +239,31 @@ class Stack(Drawing):
 
 
 @dataclass(frozen=True)
-class Point:
-    """A method's place: its mark, its speed, its score."""
-
-    mark: str
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
 class Points(Drawing):
-    """Places in two scales, each named by a mark; the level one is logarithmic."""
-
-    points: tuple[Point, ...]
-    of: str
-
-    @property
-    def height(self) -> float:
-        """Its height."""
-        return 260
-
-    def draw(self, axes: "Axes") -> None:
-        """Draw it."""
-        from matplotlib import ticker  # noqa: PLC0415 - as in `_drawn`
-
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.xaxis.set_major_formatter("{x:,g}")
-        axes.xaxis.set_minor_locator(ticker.NullLocator())
-        for each in self.points[:_MOST]:
-            axes.plot([each.x], [each.y], "o", color=_ACCENT, markersize=8)
-            axes.annotate(_name(each.mark), (each.x, each.y), (7, 4), textcoords="offset points")
-        axes.set_ylabel(_name(self.of))
-        axes.margins(0.15)
-        axes.grid()
-
-
-@dataclass(frozen=True)
-class Curve(Drawing):
-    """Values over steps.
+    """Points in two scales: a curve, or each by its mark over a logarithmic one.
 
     Attributes:
-        places: The steps, ascending.
-        values: As many.
         of: The upright scale's title.
+        points: (level, upright) of each.
+        marks: Their names; a curve has none.
     """
 
-    places: tuple[float, ...]
-    values: tuple[float, ...]
     of: str
+    points: tuple[tuple[float, float], ...]
+    marks: tuple[str, ...] = ()
 
-    @property
-    def height(self) -> float:
-        """Its height."""
-        return 190
-
-    def draw(self, axes: "Axes") -> None:
-        """Draw it."""
-        mark = "o" if len(self.places) <= _MOST else ""
-        axes.plot(self.places, self.values, color=_ACCENT, linewidth=2, marker=mark)
+    def _draw(self, axes: "Axes") -> None:
+        line = "o" if self.marks else "o-" if len(self.points) <= _MOST else "-"
+        axes.plot(*zip(*self.points, strict=True), line, color=_ACCENT, linewidth=2, markersize=7)
         axes.set_ylabel(_name(self.of))
-        axes.margins(0.05, 0.15)
+        axes.margins(0.1, 0.15)
         axes.grid()
+        for mark, place in zip(self.marks, self.points, strict=False):
+            axes.annotate(_name(mark), place, (7, 4), textcoords="offset points")
+        if self.marks:
+            axes.set_xscale("log", subs=[])
+            axes.xaxis.set_major_formatter("{x:,g}")
+            axes.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
 
 
 def dots_figure(

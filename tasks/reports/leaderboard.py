@@ -30,7 +30,7 @@ from tasks.reports.document import (
     Table,
     Text,
 )
-from tasks.reports.figures import Dot, Point, Points, dots_figure
+from tasks.reports.figures import Dot, Points, dots_figure
 from tasks.reports.labels import matches_figure
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
@@ -432,15 +432,17 @@ def _metric_figure(board: Leaderboard, metric: str) -> Figure:
 def _pace_section(board: Leaderboard) -> Section:
     metric = board.metrics[0]
     measured = [(row, row.pace, row.cells[metric].mean) for row in board.rows if row.pace]
-    points = tuple(Point(row.letter, pace, score) for row, pace, score in measured)
+    marks, places = zip(
+        *((row.letter, (pace, score)) for row, pace, score in measured), strict=True
+    )
     table = Table(
         ("", "method", "queries a second", metric),
         [(row.letter, row.method, f"{pace:,.3g}", f"{score:.3f}") for row, pace, score in measured],
         text_columns=2,
         caption=f"Queries a second and {metric}",
     )
-    image = Points("queries ranked a second", points, metric)
-    alt = f"{metric} of {counted(len(points), 'methods')} over the queries that they rank a second"
+    image = Points("queries ranked a second", metric, places, marks)
+    alt = f"{metric} of {counted(len(marks), 'methods')} over the queries that they rank a second"
     about = "Ranking alone, when the method was first scored; vectors were stored before."
     return Section("pace", "Speed", [Figure(image, alt, table), about])
 

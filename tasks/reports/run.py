@@ -221,9 +221,6 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
     yield _table_of_counts("status", figures.statuses, "pairs")
     yield _table_of_counts("label", labels, "pairs")
     yield from shape_figures(figures.shape)
-    if not figures.shape.bases:
-        yield _table_of_counts("path through Algorithm 1", figures.paths, "pairs")
-        yield _table_of_counts("what labels rest on", figures.support, "pairs")
     yield _table_of_counts("outcome of test runs", figures.outcomes, "runs")
     if part.gold:
         yield _gold(part.gold)

@@ -241,7 +241,7 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
         elsewhere: Keys of these papers.
     """
     has_one_column = len({line.column for line in lines}) == 1
-    rows = []
+    rows: list[tuple[Text, ...]] = []
     for line in lines:
         name: Text = line.row if has_one_column else f"{line.row}, {line.column}"
         compared = f"compared with {line.published_row}" if line.published_row else ""
@@ -335,7 +335,8 @@ def _drawn(section: StudySection, table: Table) -> Figure | None:
             continue
         name = f"{line.row}{line.column.removeprefix(column)}"
         digits = 0 if isinstance(line.ours, int) else line.digits or 3
-        dots.append(Dot(name, line.ours, *(line.interval or ()), digits=digits))
+        low, high = line.interval or (None, None)
+        dots.append(Dot(name, line.ours, low, high, digits))
         if line.published is not None and section.study not in _COUNTED:
             dots.append(Dot(f"{name}: {line.source}", line.published, digits=digits))
     if not dots:

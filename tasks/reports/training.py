@@ -7,7 +7,7 @@ import numpy as np
 
 from infra.records import Record
 from tasks.reports.document import Document, Figure, KeyValues, Paragraph, Section, Table
-from tasks.reports.figures import Curve
+from tasks.reports.figures import Points
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.text import NONE, format_count, format_duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
@@ -117,17 +117,15 @@ def epochs_table(history: History) -> Table:
 def epoch_figures(history: History) -> list[Figure]:
     """Return loss and dev score over epochs, above their table."""
     last = history.scores[-1][0] if history.scores else 1
-    steps = tuple(step * last / max(history.steps, 1) for step, _ in history.losses)
-    epochs = (0.0, *(float(epoch) for epoch, _ in history.scores))
-    scores = (history.before, *(score for _, score in history.scores))
-    best, table = max(scores), epochs_table(history)
-    drawn = Curve("epoch", epochs, scores, f"dev {history.metric}")
-    told = f"dev {history.metric} by epoch, from {scores[0]:.4f}, at best {best:.4f}"
-    if not history.losses:
-        return [Figure(drawn, told, table)]
-    losses = tuple(loss for _, loss in history.losses)
-    of_loss = f"loss by epoch, from {losses[0]:.4f} to {losses[-1]:.4f}"
-    return [Figure(Curve("epoch", steps, losses, "loss"), of_loss), Figure(drawn, told, table)]
+    losses = tuple((step * last / max(history.steps, 1), loss) for step, loss in history.losses)
+    scores = ((0.0, history.before), *history.scores)
+    of, best = f"dev {history.metric}", max(score for _, score in scores)
+    told = f"{of} by epoch, from {history.before:.4f}, at best {best:.4f}"
+    drawn = Figure(Points("epoch", of, scores), told, epochs_table(history))
+    if not losses:
+        return [drawn]
+    of_loss = f"loss by epoch, from {losses[0][1]:.4f} to {losses[-1][1]:.4f}"
+    return [Figure(Points("epoch", "loss", losses), of_loss), drawn]
 
 
 def training_document(report: TrainingReport) -> Document:

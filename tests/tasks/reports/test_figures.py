@@ -15,11 +15,9 @@ from infra.summaries import LabelShape, RankCounts
 from tasks.reports.document import Document, Figure, Table
 from tasks.reports.figures import (
     Columns,
-    Curve,
     Dot,
     Dots,
     Drawing,
-    Point,
     Points,
     Stack,
     columns_figure,
@@ -43,8 +41,8 @@ def drawings(name: str) -> list[Drawing]:
         Dots(name, dots, None),
         Columns(name, dots, name),
         Stack(name, ((name, name, 3), ("b", name, 1))),
-        Points(name, (Point(name, 3.0, 0.5), Point(name, 4_000.0, 0.1)), name),
-        Curve(name, (0.0, 1.0), (2.0, 1.0), name),
+        Points(name, name, ((3.0, 0.5), (4_000.0, 0.1)), (name, name)),
+        Points(name, name, ((0.0, 2.0), (1.0, 1.0))),
     ]
 
 
@@ -153,8 +151,8 @@ def test_no_number_keeps_a_page_from_being_drawn(value: float) -> None:
     for drawing in (
         Dots("a", (Dot("b", value, value, value), Dot("c", 0.5)), None),
         Columns("a", (Dot("b", value),), "c"),
-        Points("a", (Point("b", value, value), Point("c", 1.0, 0.5)), "d"),
-        Curve("a", (0.0, 1.0), (value, 1.0), "b"),
+        Points("a", "b", ((value, value), (1.0, 0.5)), ("c", "d")),
+        Points("a", "b", ((0.0, value), (1.0, 1.0))),
     ):
         assert drawing.svg().startswith("<svg ")
 

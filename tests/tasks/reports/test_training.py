@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tasks.reports.figures import Curve
+from tasks.reports.figures import Points
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
@@ -84,8 +84,8 @@ def test_the_page_has_base_recipe_data_and_licences() -> None:
 
 def test_loss_and_dev_score_are_drawn_over_epochs() -> None:
     loss, score = epoch_figures(report().history)
-    assert loss.image == Curve("epoch", (1.0, 2.0), (2.5, 1.5), "loss")
-    assert score.image == Curve("epoch", (0.0, 1.0, 2.0), (0.2, 0.4, 0.3), "dev NDCG@10")
+    assert loss.image == Points("epoch", "loss", ((1.0, 2.5), (2.0, 1.5)))
+    assert score.image == Points("epoch", "dev NDCG@10", ((0.0, 0.2), (1.0, 0.4), (2.0, 0.3)))
     assert html_page(training_document(report())).count("<svg") == 2
     bare = report().history.model_copy(update={"losses": (), "scores": (), "steps": 0})
     assert len(epoch_figures(bare)) == 1
