@@ -80,8 +80,6 @@ class LabelFigures(Record):
     pairs: int
     statuses: dict[str, int]
     labels: dict[str, int]  # "1", "0", "none"
-    paths: dict[str, int]
-    support: dict[str, int]
     outcomes: dict[str, int]  # runs of test programs
     recipes: dict[str, int]
     shape: LabelShape = LabelShape()

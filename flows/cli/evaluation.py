@@ -84,7 +84,7 @@ def print_versions(written: WrittenDifference, *, is_scored: bool) -> None:
     if written.score_changes:
         print_score_changes(written.score_changes, page)
     elif is_scored:
-        say("There is nothing to score: no query has a relevant code in both versions.")
+        say("There is nothing to score: no query has a match in both versions.")
     say(f"difference: {page}")
 
 

@@ -23,8 +23,6 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             pairs=tx.count("SELECT count(*) FROM current_labels"),
             statuses=dict(sorted(statuses.items())),
             labels=_counts(tx, "annotations", "label"),
-            paths=_counts(tx, "annotations", "path"),
-            support=_counts(tx, "annotations", "support"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
             shape=shape_of(tx, {"searches": list(labels.search_ids)}),

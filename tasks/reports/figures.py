@@ -5,6 +5,7 @@ outside, so that each is bounded and none is read as a formula or as markup.
 """
 
 import io
+import math
 import re
 import threading
 import warnings
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH, _INCH = 374, 72  # units of a drawing: pixels of a phone
-_LONGEST, _MOST = 48, 40  # characters of a name, and rows
+_LONGEST, _MOST, _FARTHEST = 48, 40, 1e12  # characters of a name, rows, values
 # matplotlib wants colours that it can read; a page puts its own in their place.
 _COLOURS = {
     "#000001": "ink", "#000002": "soft", "#000003": "rule", "#000004": "accent",
@@ -112,6 +113,11 @@ def _name(text: str) -> str:
     """Return a name on one line, its middle left out where it is long."""
     line = visible(" ".join(text.split()), 10_000)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 16]} … {line[-13:]}"
+
+
+def _bounded(value: float) -> float:
+    """Return a value, or none where no scale would reach it."""
+    return value if abs(value) < _FARTHEST else math.nan
 
 
 @dataclass(frozen=True)
@@ -254,11 +260,12 @@ class Points(Drawing):
 
     def _draw(self, axes: "Axes") -> None:
         line = "o" if self.marks else "o-" if len(self.points) <= _MOST else "-"
-        axes.plot(*zip(*self.points, strict=True), line, color=_ACCENT, linewidth=2, markersize=7)
+        points = [(_bounded(level), _bounded(upright)) for level, upright in self.points]
+        axes.plot(*zip(*points, strict=True), line, color=_ACCENT, linewidth=2, markersize=7)
         axes.set_ylabel(_name(self.of))
         axes.margins(0.1, 0.15)
         axes.grid()
-        for mark, place in zip(self.marks, self.points, strict=False):
+        for mark, place in zip(self.marks, points, strict=False):
             axes.annotate(_name(mark), place, (7, 4), textcoords="offset points")
         if self.marks:
             axes.set_xscale("log", subs=[])

@@ -214,17 +214,7 @@ def _agents() -> AgentsPart:
         pairs=200,
         statuses={"labelled": 171, "undecided": 27, "failed": 2},
         labels={"0": 93, "1": 78, "none": 29},
-        paths={
-            "clear_match": 64,
-            "clear_non_match": 71,
-            "unclear_passed": 9,
-            "unclear_failed_assertion": 17,
-            "unclear_never_executable": 10,
-            "unreadable_reply": 27,
-            "sandbox_unavailable": 2,
-        },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
-        support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
         recipes={"5f0e7a31c2d94b6e8a10": 200},
         shape=LabelShape(
             matches={0: 8, 1: 14, 2: 10, 3: 8},
