@@ -51,7 +51,7 @@ class ClaimLine(Record):
 
 
 class SpecifiedPart(Record):
-    """What a pair was judged by.
+    """The evidence of a pair's label.
 
     Attributes:
         specification: The query's.
