@@ -28,7 +28,7 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
-    """Judge the candidates without a fresh label, for the reasons that the settings take."""
+    """Judge the candidates without an up-to-date label, for the reasons that the settings take."""
     ready = check_inputs(settings)
     recipe = check_agents(ready.settings.committee)
     source = collected_source(ready)

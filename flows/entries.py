@@ -11,12 +11,14 @@ they run, each run in a process of its own.
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from prefect import Flow
 from prefect.logging import get_run_logger
+from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic.json_schema import SkipJsonSchema
@@ -25,8 +27,8 @@ from pydantic_core.core_schema import CoreSchema, with_default_schema
 from flows.cli import commands
 from flows.options import Question, folders, is_given, kind_of, questions, settings_of
 from flows.runtime.approval import DeclinedError
-from flows.runtime.runs import SIDE_BY_SIDE, run_name
-from infra.errors import StoreBusyError
+from flows.runtime.runs import SIDE_BY_SIDE, name_by
+from infra.errors import CosqaError, StoreBusyError
 from infra.working_folder import enter_working_folder
 
 # As values, since the types of a form are made of names that are known when it runs.
@@ -52,9 +54,19 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
     run.__name__ = run.__qualname__ = module
     run.__signature__ = form_of(command, is_called=True)  # type: ignore[attr-defined]
     name = module.replace("_", "-")
-    flow = Flow(run, name=name, flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
+    flow = Flow(run, name=name, flow_run_name=partial(_name, command), task_runner=SIDE_BY_SIDE)
     flow.__signature__ = form_of(command)  # type: ignore[attr-defined]
     return flow
+
+
+def _name(command: Callable[..., None]) -> str:
+    """Return the name of a run, whose collection may be named in its folder alone."""
+    answers = {**flow_run.parameters}
+    try:
+        enter_working_folder()
+        return name_by(answers | {"settings": settings_of(command, answers, is_form=True)})
+    except CosqaError:  # the run itself says so
+        return name_by(answers)
 
 
 def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:

@@ -1,5 +1,7 @@
 """Summaries of many annotations, as the store counts and reports show them."""
 
+from pydantic import Field
+
 from infra.records import Record
 
 
@@ -45,6 +47,28 @@ class GoldCounts(Record):
         return self.false_passes + self.false_fails
 
 
+class RankCounts(Record):
+    """The labelled candidates of one rank, and how many of them match."""
+
+    rank: int
+    labelled: int
+    matches: int
+
+
+class LabelShape(Record):
+    """What labels say: how many match, and what they rest on.
+
+    Attributes:
+        matches: Number of matches, from 0 → queries with a label.
+        ranks: The labels by the rank of the candidate.
+        bases: (support, path, judgements).
+    """
+
+    matches: dict[int, int] = Field(default_factory=dict)
+    ranks: tuple[RankCounts, ...] = ()
+    bases: tuple[tuple[str, str, int], ...] = ()
+
+
 class LabelFigures(Record):
     """Counts of the judgements that support the current labels: value → judgements.
 
@@ -56,19 +80,10 @@ class LabelFigures(Record):
     pairs: int
     statuses: dict[str, int]
     labels: dict[str, int]  # "1", "0", "none"
-    paths: dict[str, int]
-    support: dict[str, int]
     outcomes: dict[str, int]  # runs of test programs
     recipes: dict[str, int]
+    shape: LabelShape = LabelShape()
     cost: Cost
-
-
-class RankCounts(Record):
-    """The labelled candidates of one rank, and how many of them match."""
-
-    rank: int
-    labelled: int
-    matches: int
 
 
 class PairCost(Record):

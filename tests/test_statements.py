@@ -432,9 +432,9 @@ _MRR = ", ".join(f"{_SCORES[name]['MRR']:.3f}"[1:] for name in ("bm25", "tf-idf"
 NUMBERS = {
     r"rest on a run; on a run that an arbiter doubts; on reading \| (.+?) \|":
         f"{_RUN}; {_DOUBTED}; {_READ}",
-    r"rest on a run of programs that passed the gates \| (.+?) \|": _RUN,
-    r"on a run that the arbiter doubts \| (.+?) \|": _DOUBTED,
-    r"on reading alone \| (.+?) \|": _READ,
+    r"labels by running \(programs that passed the gates\) \| (.+?) \|": _RUN,
+    r"by the arbiter against the run \| (.+?) \|": _DOUBTED,
+    r"labels by reading \| (.+?) \|": _READ,
     r"matches; queries with one[^|]*\| (.+?) \|": _MATCHES,
     r"MRR by BM25, TF-IDF, all-MiniLM-L6-v2[^|]*\| (.+?) \|": _MRR,
     r"([\d,]+) pairs of \d+ queries, by recorded": f"{SAMPLE['pairs']:,}",
@@ -666,7 +666,10 @@ def test_what_is_not_there_is_found_in_any_page(sentence: str, found: str) -> No
     ("picture", "name"),
     [
         ("form", "Distribution"),
-        ("run", "annotate 22 of 22 pending pairs of jsonl: new queries 6, new codes 1, stale 15"),
+        (
+            "run",
+            "annotate 22 of 22 pending pairs of jsonl: new queries 6, new codes 1, outdated 15",
+        ),
         (
             "graph",
             "annotate-pairs / judge pairs of python-source by embedded/smollm2-135m-instruct",

@@ -100,10 +100,10 @@ def collect(**given: object) -> None:
     options=o.INPUT | o.CANDIDATES | o.JUDGING | o.STORE | o.PLAN,
 )
 def annotate(**given: object) -> None:
-    """Let the agents judge every candidate without a fresh label.
+    """Let the agents judge every candidate without an up-to-date label.
 
-    Run `cosqa collect` with the same --source and --top-k first. A label is fresh until a part of
-    the recipe changes that it depends on: `--plan` says what is pending, and why.
+    Run `cosqa collect` with the same --source and --top-k first. A label is up to date until a
+    part of the settings changes that it depends on: `--plan` says what is pending, and why.
     """
     _run_pipeline(annotate, given)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
-from tasks.reports.corrected import CorrectedScores, corrected_table
+from tasks.reports.corrected import CorrectedScores, corrected_figures
 from tasks.reports.diff import (
     Difference,
     ScoreChange,
@@ -16,7 +16,7 @@ from tasks.reports.diff import (
 from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
-from tasks.reports.leaderboard import MethodRow
+from tasks.reports.leaderboard import MethodRow, scored_over
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
@@ -50,10 +50,10 @@ def print_leaderboards(written: WrittenLeaderboard) -> None:
 def print_leaderboard(board: Board, page: str, when: str = "") -> None:
     """Print the methods' means, and the letters of the methods that each surpasses."""
     if not board.scored:
-        say(f"There is nothing to score: no query of {board.benchmark} has a relevant code.")
+        say(f"There is nothing to score: no query of {board.benchmark} has a match.")
         return
     print_table(
-        f"{board.benchmark}{when}: {counted(board.scored, 'queries')}, "
+        f"{board.benchmark}{when}: {scored_over(board.scored, board.queries)}, "
         f"{counted(board.codes, 'codes')}",
         ["   method", *board.metrics, "judged@10"],
         [_cells(row, board.metrics) for row in board.rows],
@@ -64,12 +64,11 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
 
 def print_corrected(corrected: CorrectedScores, page: str) -> None:
     """Print the figures that people's labels of random samples correct, with their intervals."""
-    print_block(
-        corrected_table(corrected),
-        title=f"Corrected by people's labels of {counted(corrected.sampled_queries, 'queries')} "
-        f"and {counted(corrected.sampled_pairs, 'pairs')} sampled at random",
-        rest=page,
-    )
+    queries = counted(corrected.sampled_queries, "queries")
+    pairs = counted(corrected.sampled_pairs, "pairs")
+    say(f"Corrected by people's labels of {queries} and {pairs} sampled at random:", style="bold")
+    for figure in corrected_figures(corrected):
+        print_block(figure.table, rest=page)
 
 
 def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
@@ -85,7 +84,7 @@ def print_versions(written: WrittenDifference, *, is_scored: bool) -> None:
     if written.score_changes:
         print_score_changes(written.score_changes, page)
     elif is_scored:
-        say("There is nothing to score: no query has a relevant code in both versions.")
+        say("There is nothing to score: no query has a match in both versions.")
     say(f"difference: {page}")
 
 
@@ -95,7 +94,7 @@ def print_difference(change: Difference) -> None:
     print_block(table, rest="a wider terminal", note=labels)
     print_blocks(turned(change, _FLIPS))
     parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
-    say(f"recipe: {', '.join(parts) or 'the same'}")
+    say(f"settings: {', '.join(parts) or 'the same'}")
 
 
 def print_score_changes(changes: Sequence[ScoreChange], page: str) -> None:

@@ -16,7 +16,17 @@ from rich.markup import escape
 
 from flows.cli.help import Command
 from infra.errors import CosqaError
-from tasks.reports.document import Block, Code, Items, KeyValues, Paragraph, Table, plain_text
+from tasks.reports.document import (
+    Block,
+    Code,
+    Figure,
+    Items,
+    KeyValues,
+    Paragraph,
+    Table,
+    Text,
+    plain_text,
+)
 from tasks.reports.text import visible
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -113,9 +123,9 @@ def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> 
 
 
 def print_blocks(blocks: Iterable[Block]) -> None:
-    """Print the text, the facts, the lists and the code of a report."""
-    for block in blocks:
-        match block:
+    """Print the text, the facts, the lists and the code of a report, and tables row by row."""
+    for each in blocks:
+        match block := each.table if isinstance(each, Figure) else each:
             case Paragraph(text):
                 say(f"\n{plain_text(text)}", style="bold")
             case KeyValues(values):
@@ -124,8 +134,15 @@ def print_blocks(blocks: Iterable[Block]) -> None:
                 say("\n".join(f"  {plain_text(entry)}" for entry in entries))
             case Code(text):
                 say(text.strip("\n"))
+            case Table(header, rows):
+                say("\n\n".join(_row_text(header, row) for row in rows))
             case str():
                 say(block)
+
+
+def _row_text(header: Sequence[str], row: Sequence[Text]) -> str:
+    named = zip(header, map(plain_text, row), strict=True)
+    return "\n".join(f"{name}: {cell}" for name, cell in named)
 
 
 def print_table(

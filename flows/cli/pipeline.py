@@ -108,7 +108,7 @@ def print_places(links: Mapping[str, str], report: Path) -> None:
 def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     """Print a benchmark's mean scores, a row for each method."""
     about = (
-        f"{benchmark.name}: {counted(benchmark.queries, 'queries')}, "
+        f"{benchmark.name}: means over {counted(benchmark.queries, 'queries')} with a match, "
         f"{counted(benchmark.codes, 'codes')}, rankings of {benchmark.depth:,}"
     )
     print_block(scores_table(benchmark), title=about, rest=report)

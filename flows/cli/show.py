@@ -15,13 +15,15 @@ from infra.settings import CONFIGURATION_SUMMARIES, Settings, StoreSettings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
 from infra.store import Database, annotations, open_database, recipes
+from infra.store.corpus import functions_of
 from infra.store.database import require_store
-from infra.store.evidence import find_judged
+from infra.store.evidence import find_judged, judged_beside
 from tasks.encoders import SYNTAX, EncoderSpec, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.metrics import metrics
-from tasks.reports.evidence import judgement_blocks
+from tasks.reports.evidence import code_facts, judgement_blocks
+from tasks.reports.text import format_words
 from tasks.retrievers import retrievers
 from tasks.sources import check_options, sources
 from tasks.stages.specifications import specified_part
@@ -82,7 +84,7 @@ def settings(chosen: Settings) -> None:
 
 
 def pair(store: StoreSettings, query: str, code: str) -> None:
-    """Print a pair's texts and, for each recipe that judged it, the label and how it came about.
+    """Print a pair's texts and, by all settings that judged it, the label and how it came about.
 
     Raises:
         StoreError: No pair is named so, or several are.
@@ -93,10 +95,14 @@ def pair(store: StoreSettings, query: str, code: str) -> None:
     key = _only_key([key for key, _ in judged], f"query {query}, code {code}")
     for found in annotations.load_pairs(database, [key]):
         say(f"query {key.query_id}: {found.query.text}\n\ncode {key.code_id}:\n{found.code.text}")
+        print_blocks([code_facts(functions_of(database, key.code_id))])
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
             say(_head(database, recipe_id, annotation))
             print_blocks(judgement_blocks(annotation, specified_part(annotation)))
+    for name, other in zip(("previous", "next"), judged_beside(database, key), strict=True):
+        if other:
+            say(f"\n{name} pair: cosqa pair {other.query_id} {other.code_id}")
 
 
 def _only_key(keys: list[PairKey], asked: str) -> PairKey:
@@ -113,9 +119,10 @@ def _only_key(keys: list[PairKey], asked: str) -> PairKey:
 
 
 def _head(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:
-    model = recipes.load_recipe(database, recipe_id).get("model", "an unknown model")
+    model = recipes.model_of(recipes.load_recipe(database, recipe_id))
     label = "" if annotation.label is None else f" {annotation.label}"
+    path, support = format_words(annotation.path), format_words(annotation.support)
     return (
-        f"\n== {annotation.status}{label} by {model}, recipe {recipe_id}: {annotation.path}, "
-        f"{annotation.support}, {annotation.seconds:.1f} s"
+        f"\n== {annotation.status}{label} by {model}, settings {recipe_id}: {path}, {support}, "
+        f"{annotation.seconds:.1f} s"
     )

@@ -20,7 +20,7 @@ from tasks.runtime.caching import Steps
 from tasks.runtime.progress import stop_stages
 
 __all__ = [
-    "SIDE_BY_SIDE", "FlowSettings", "Steps", "results_of",
+    "SIDE_BY_SIDE", "FlowSettings", "Steps", "name_by", "results_of",
     "run_name", "subject_of",
 ]  # fmt: skip
 
@@ -55,8 +55,13 @@ FlowSettings = Annotated[Settings | None, BeforeValidator(_refuse_key)]
 
 def run_name() -> str:
     """Return flow, subject and time of a run: ``annotate python-source, 21 Nov 09:30``."""
+    return name_by(flow_run.parameters)
+
+
+def name_by(parameters: Mapping[str, object]) -> str:
+    """Return the name of this run, which has these parameters."""
     started = flow_run.scheduled_start_time.astimezone()
-    subject = subject_of(flow_run.parameters)[:_LONGEST]
+    subject = subject_of(parameters)[:_LONGEST]
     return f"{flow_run.flow_name} {subject}".rstrip() + f", {started:%d %b %H:%M}"
 
 

@@ -58,7 +58,7 @@ class EnvironmentSource(EnvSettingsSource):
 def _form_of(field: FieldInfo) -> str:
     """Return a value's notation."""
     if not is_list(field):
-        return f"write it as JSON, such as {json.dumps({'stale': 500})}"
+        return f"write it as JSON, such as {json.dumps({'outdated': 500})}"
     listed = ["minilm", "codebert"]
     return (
         f"write names with commas between, such as {','.join(listed)}, or JSON, such as "

@@ -7,16 +7,16 @@ from pydantic import Field, model_validator
 
 from infra.settings.section import Section
 
-Reason = Literal["new_queries", "new_codes", "requested", "failed", "disagreement", "stale"]
+Reason = Literal["new_queries", "new_codes", "requested", "failed", "disagreement", "outdated"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 REASON_SUMMARIES: Mapping[Reason, str] = {
     "new_queries": "of queries of which nothing was judged, or only candidates of this search",
     "new_codes": "new among the candidates of known queries: new or changed code, and what it "
     "brings up",
     "requested": "unjudged results that a leaderboard asked for",
-    "failed": "failed under the current recipe, and due for another try",
-    "disagreement": "judged by former recipes, whose labels differ",
-    "stale": "judged by a former recipe, of which a part that the label depends on has changed",
+    "failed": "failed under the present settings, and due for another try",
+    "disagreement": "judged by several settings, whose labels differ",
+    "outdated": "judged by former settings, of which a part that the label depends on has changed",
 }
 
 
@@ -33,7 +33,7 @@ class ReannotationSettings(Section):
     limits: dict[Reason, int] = Field(
         {},
         description="Most pairs of a reason that one run judges, over all labelling rounds, such "
-        "as {stale = 500}.",
+        "as {outdated = 500}.",
     )
     pairs: int | None = Field(
         None,
@@ -55,8 +55,8 @@ class ReannotationSettings(Section):
     max_tries: int = Field(
         10,
         ge=1,
-        description="Failures of a pair under one recipe after which it is due no more: only "
-        "retry_all takes it.",
+        description="Failures of a pair under the same settings after which it is due no more: "
+        "only retry_all takes it.",
     )
     retry_all: bool = Field(
         False,

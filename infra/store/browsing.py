@@ -17,10 +17,12 @@ from infra.errors import PublishError
 from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
 from infra.store.database import Parameters, Transaction, statements_beside
+from infra.store.figures import shape_of
 from infra.store.labels import CurrentLabels, define_macros
 from infra.store.samples import progress
 from infra.store.snapshot import Snapshot
 from infra.store.votes import votes_on
+from infra.summaries import LabelShape
 
 FACETS = ("status", "label", "support", "path", "disagreement", "model", "recipe", "language")
 NONE = "none"  # a facet's value of pairs that have none
@@ -217,11 +219,25 @@ def facet_values(snapshot: Snapshot) -> dict[str, dict[str, int]]:
         }
 
 
+@lru_cache(maxsize=1)
+def label_shape(snapshot: Snapshot) -> LabelShape:
+    """Return what the labels of all pairs say."""
+    with snapshot.transaction() as tx:
+        return shape_of(tx, statements=_SQL)
+
+
 def find_pair(snapshot: Snapshot, key: PairKey) -> ListedPair | None:
     """Return a pair, None where there is none of these ids."""
     with snapshot.transaction() as tx:
         found = _listed(tx, "WHERE query_id = ? AND code_id = ?", [*key])
     return found[0] if found else None
+
+
+def pairs_beside(snapshot: Snapshot, pair: ListedPair) -> dict[str, ListedPair]:
+    """Return the pairs before and after one in the list of all."""
+    with snapshot.transaction() as tx:
+        found = _listed(tx, "WHERE abs(number - ?) = 1 ORDER BY number", [pair.number])
+    return {"previous" if one.number < pair.number else "next": one for one in found}
 
 
 def pairs_of_query(snapshot: Snapshot, query_id: QueryId, limit: int = PAGE) -> list[ListedPair]:
@@ -258,7 +274,10 @@ def people_on(snapshot: Snapshot, key: PairKey, labelled: Collection[str] = ()) 
 
 
 class Scored(Record):
-    """A benchmark's method with its mean in a metric, over so many queries."""
+    """A benchmark's method with its mean in a metric, over so many queries.
+
+    ``half`` is half the width of its 95% interval, the normal one; None where no query differs.
+    """
 
     benchmark_id: BenchmarkId
     benchmark: str
@@ -266,6 +285,7 @@ class Scored(Record):
     method_key: str
     metric: str
     mean: float
+    half: float | None
     queries: int
 
 
@@ -275,7 +295,8 @@ def scored_methods(snapshot: Snapshot) -> list[Scored]:
     return snapshot.records(
         Scored,
         "SELECT benchmark_id, coalesce(name, benchmark_id) AS benchmark, method, method_key, "
-        "metric, avg(value) AS mean, count(*) AS queries FROM scores "
+        "metric, avg(value) AS mean, count(*) AS queries, "
+        "nullif(1.96 * stddev_samp(value) / sqrt(count(*)), 0) AS half FROM scores "
         "JOIN evaluations USING (benchmark_id, method_key) LEFT JOIN benchmarks "
         "USING (benchmark_id) GROUP BY ALL ORDER BY benchmark, benchmark_id, metric, mean DESC",
     )

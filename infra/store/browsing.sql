@@ -104,3 +104,17 @@ UNION ALL SELECT $name, query_id, code_id, 'undecided', NULL, coalesce(
     (SELECT max(recipe_id) FROM annotations AS a
      WHERE a.query_id = u.query_id AND a.code_id = u.code_id), ''), ''
 FROM given_undecided AS u;
+
+-- matches
+SELECT matches, count(*) FROM (
+    SELECT (count(*) FILTER (label > 0))::BIGINT AS matches FROM memory.pairs
+    WHERE label IS NOT NULL GROUP BY query_id
+) GROUP BY matches ORDER BY matches;
+
+-- ranks
+SELECT rank, count(*) AS labelled, (count(*) FILTER (label > 0))::BIGINT AS matches
+FROM memory.pairs WHERE label IS NOT NULL AND rank IS NOT NULL GROUP BY rank ORDER BY rank;
+
+-- bases
+SELECT support, path, count(*) AS judgements FROM memory.pairs
+WHERE support <> '' GROUP BY support, path ORDER BY judgements DESC, support, path;

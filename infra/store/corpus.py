@@ -328,6 +328,16 @@ def texts_of(database: Database, ids: Iterable[str]) -> dict[str, str]:
     return dict(rows)
 
 
+def functions_of(database: Database, code_id: str) -> list[Code]:
+    """Return a code as each collection has it that has one of this text."""
+    return database.records(
+        Code,
+        "SELECT code_id, text, name, module, origin, url FROM collection_codes "
+        "JOIN codes USING (code_id) WHERE code_id = ? ORDER BY collection",
+        [code_id],
+    )
+
+
 def load_queries(database: Database, collection: str) -> list[Query]:
     """Return a collection's queries in the source's order."""
     return database.records(

@@ -268,3 +268,19 @@ def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey
         [" ".join(query.split()), code],
     )
     return [(PairKey(query_id, code_id), recipe_id) for query_id, code_id, recipe_id in rows]
+
+
+def judged_beside(database: Database, key: PairKey) -> list[PairKey | None]:
+    """Return the judged pairs before and after one: by query, then by rank."""
+    [(before, after)] = database.rows(
+        "WITH places AS (SELECT query_id, min(position) AS position FROM collection_queries "
+        "GROUP BY query_id), ranks AS (SELECT query_id, code_id, min(rank) AS rank FROM candidates "
+        "GROUP BY query_id, code_id) SELECT before, after FROM (SELECT query_id, code_id, "
+        "lag([query_id, code_id]) OVER w AS before, lead([query_id, code_id]) OVER w AS after "
+        "FROM (SELECT DISTINCT query_id, code_id FROM annotations) LEFT JOIN places USING "
+        "(query_id) LEFT JOIN ranks USING (query_id, code_id) "
+        "WINDOW w AS (ORDER BY position, query_id, rank, code_id)) "
+        "WHERE query_id = ? AND code_id = ?",
+        [*key],
+    )
+    return [PairKey(*one) if one else None for one in (before, after)]

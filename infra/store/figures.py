@@ -6,9 +6,9 @@ from infra.draws import ALL, Draw
 from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Record
 from infra.store.corpus import drawn_queries
-from infra.store.database import Database, Transaction, statements_beside
+from infra.store.database import Database, Parameters, Transaction, statements_beside
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
-from infra.summaries import Cost, LabelFigures, PairCost, ProgramCounts, RankCounts
+from infra.summaries import Cost, LabelFigures, LabelShape, PairCost, ProgramCounts, RankCounts
 
 _SQL = statements_beside(__file__)
 # A test of a program in Python, JavaScript or Go, as the harnesses find them.
@@ -28,12 +28,22 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             pairs=tx.count("SELECT count(*) FROM current_labels"),
             statuses=dict(sorted(statuses.items())),
             labels=_counts(tx, "annotations", "label"),
-            paths=_counts(tx, "annotations", "path"),
-            support=_counts(tx, "annotations", "support"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
+            shape=shape_of(tx, {"searches": list(labels.search_ids)}),
             cost=tx.records(Cost, _SQL["cost"])[0],
         )
+
+
+def shape_of(
+    tx: Transaction, parameters: Parameters = (), statements: Mapping[str, str] = _SQL
+) -> LabelShape:
+    """Return what labels say, by the statements ``matches``, ``ranks`` and ``bases``."""
+    return LabelShape(
+        matches=dict(tx.rows(statements["matches"])),
+        ranks=tuple(tx.records(RankCounts, statements["ranks"], parameters)),
+        bases=tuple(tx.rows(statements["bases"])),
+    )
 
 
 def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int | None, ...]]:

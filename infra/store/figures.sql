@@ -37,3 +37,22 @@ SELECT count(*) AS pairs, {figures} FROM (
     FROM annotations AS a JOIN called USING (query_id, code_id, recipe_id)
     WHERE status <> 'failed'
 )
+
+-- matches
+SELECT matches, count(*) FROM (
+    SELECT (count(*) FILTER (relevance > 0))::BIGINT AS matches FROM current_labels
+    WHERE relevance IS NOT NULL GROUP BY query_id
+) GROUP BY matches ORDER BY matches
+
+-- ranks
+SELECT rank, count(*) AS labelled, (count(*) FILTER (relevance > 0))::BIGINT AS matches
+FROM current_labels JOIN (
+    SELECT query_id, code_id, min(rank) AS rank FROM candidates
+    WHERE list_contains($searches::VARCHAR[], search_id) GROUP BY query_id, code_id
+) USING (query_id, code_id)
+WHERE relevance IS NOT NULL GROUP BY rank ORDER BY rank
+
+-- bases
+SELECT support, path, count(*) AS judgements
+FROM annotations SEMI JOIN basis USING (query_id, code_id, recipe_id)
+GROUP BY support, path ORDER BY judgements DESC, support, path

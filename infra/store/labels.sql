@@ -129,7 +129,7 @@ CREATE OR REPLACE TEMP MACRO candidates_by_reason(selection) AS TABLE
             WHEN judged.fresh THEN NULL
             WHEN tries IS NOT NULL THEN 'failed'
             WHEN labels > 1 THEN 'disagreement'
-            WHEN judged.former THEN 'stale'
+            WHEN judged.former THEN 'outdated'
             WHEN found.own IS NULL THEN 'requested'
             WHEN known.query_id IS NULL THEN 'new_queries'
             ELSE 'new_codes'

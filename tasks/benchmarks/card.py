@@ -99,7 +99,7 @@ def _recipes(manifest: Manifest) -> str:
     """Return the table of the recipes that gave labels, "" if that is the one in use alone."""
     if len(manifest.recipes) < 2 and not any(item.stale for item in manifest.recipes):
         return ""
-    header = ("recipe", "model", "configuration", "labels", "of these stale")
+    header = ("recipe", "model", "configuration", "labels", "of these outdated")
     rows = [
         (item.recipe_id, item.model, item.configuration, f"{item.labels:,}", f"{item.stale:,}")
         for item in manifest.recipes

@@ -26,6 +26,7 @@ from infra.store.snapshot import Snapshot
 from infra.store.votes import load_votes, record_votes
 from tasks.browse.holders import HeldError, Hold, Holders
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
+from tasks.reports.labels import agreement_figure
 from tasks.stages.label.guidelines import grades_of, guidelines
 from tasks.stages.label.results import LabelResults, disagreements, label_results
 from tasks.stages.sandbox import run_programs
@@ -155,6 +156,9 @@ class Labelling:
                 "sample": state.sample,
                 "progress": list(state.progress.values()),
                 "results": results,
+                "drawn": [agreement_figure(results.agreement)]
+                if results and results.agreement
+                else [],
                 "differing": differing,
                 "name": self._names(browser).get(sample_id, ""),
                 "guidelines": guidelines(state.sample),

@@ -20,15 +20,19 @@ from infra.store.browsing import (
     facet_values,
     find_pair,
     find_pairs,
+    label_shape,
+    pairs_beside,
     pairs_of_query,
     people_on,
     recipes_of_pair,
     scored_methods,
     scores_of_queries,
 )
-from infra.store.corpus import texts_of
+from infra.store.corpus import functions_of, texts_of
 from infra.store.snapshot import Snapshot
-from tasks.reports.evidence import judgement_blocks
+from tasks.reports.evidence import code_facts, judgement_blocks
+from tasks.reports.figures import Dot, dots_figure
+from tasks.reports.labels import shape_figures
 from tasks.stages.specifications import specified_part
 
 Parameters = Mapping[str, str]
@@ -98,6 +102,8 @@ def pair_page(snapshot: Snapshot, asked: Parameters, labelled: Collection[str] =
         {
             "pair": pair,
             "texts": texts_of(snapshot, pair.key),
+            "facts": [code_facts(functions_of(snapshot, pair.code_id))],
+            "beside": pairs_beside(snapshot, pair),
             "people": people_on(snapshot, pair.key, labelled),
             "history": history,
         },
@@ -137,7 +143,27 @@ def methods_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001
     tables: dict[tuple[str, str], list[Scored]] = {}
     for scored in scored_methods(snapshot):
         tables.setdefault((scored.benchmark, scored.metric), []).append(scored)
-    return Page("methods", {"tables": tables})
+    drawn = {
+        (benchmark, metric): dots_figure(metric, [*map(_dot, found)])
+        for (benchmark, metric), found in tables.items()
+    }
+    return Page("methods", {"tables": tables, "drawn": drawn})
+
+
+def _dot(one: Scored) -> Dot:
+    if one.half is None:
+        return Dot(one.method, one.mean)
+    return Dot(one.method, one.mean, max(0.0, one.mean - one.half), min(1.0, one.mean + one.half))
+
+
+def figures_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's
+    """Return what the labels of all pairs say, drawn."""
+    return Page("figures", {"figures": [*shape_figures(label_shape(snapshot))]})
+
+
+def words_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's
+    """Return the table of words."""
+    return Page("words", {})
 
 
 def method_page(snapshot: Snapshot, asked: Parameters) -> Page:
@@ -164,4 +190,6 @@ PAGES: Mapping[str, Callable[[Snapshot, Parameters], Page]] = {
     "query": query_page,
     "methods": methods_page,
     "method": method_page,
+    "figures": figures_page,
+    "words": words_page,
 }

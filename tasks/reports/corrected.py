@@ -13,7 +13,8 @@ import numpy as np
 from infra.records import Record
 from tasks.benchmarks.runs import Rankings
 from tasks.metrics import Qrels, evaluate
-from tasks.reports.document import Section, Table
+from tasks.reports.document import Figure, Section, Span, Table, Text
+from tasks.reports.figures import Dot, dots_figure
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval
 from tasks.statistics.label_errors import corrected_mean
@@ -39,14 +40,18 @@ class CorrectedFigure(Record):
     """A figure by the benchmark's labels, and corrected by people's.
 
     Attributes:
-        name: Metric and method, two methods whose difference it is, or "share of matches".
+        metric: The metric, or "share of matches".
+        method: The method, "" of that share.
+        less: In a difference the method that is taken off, else "".
         by_labels: By the benchmark's labels alone.
         mean: Corrected.
         low: Lower end of its 95% interval.
         high: Upper end.
     """
 
-    name: str
+    metric: str
+    method: str = ""
+    less: str = ""
     by_labels: float
     mean: float
     low: float
@@ -112,7 +117,7 @@ def corrected_scores(
         labelled = np.array([labels[pair] > 0 for pair in pairs], np.float64)
         share = sum(value > 0 for value in labels.values()) / len(labels)
         found = corrected_mean(true, labelled, share, len(labels))
-        figures.append(_figure("share of matches", share, found))
+        figures.append(_figure(("share of matches",), share, found))
     if not figures:
         return None
     return CorrectedScores(
@@ -139,7 +144,7 @@ def _corrected_metric(
         means[method] = sum(values[method].values()) / queries
         error = float(true[method].std())
         found = corrected_mean(true[method], labelled[method], means[method], queries, error=error)
-        yield _figure(f"{metric}, {method}", means[method], found)
+        yield _figure((metric, method), means[method], found)
     best, *others = rankings or [""]
     for method in others:
         gap = means[best] - means[method]
@@ -148,22 +153,44 @@ def _corrected_metric(
             gaps, labelled[best] - labelled[method], gap, queries,
             scale=DIFFERENCES, error=float(gaps.std()),
         )  # fmt: skip
-        yield _figure(f"{metric}, {best} - {method}", gap, found)
+        yield _figure((metric, best, method), gap, found)
 
 
-def _figure(name: str, by_labels: float, found: Interval) -> CorrectedFigure:
+def _figure(names: tuple[str, ...], by_labels: float, found: Interval) -> CorrectedFigure:
+    named = dict(zip(("metric", "method", "less"), names, strict=False))
     return CorrectedFigure(
-        name=name, by_labels=by_labels, mean=found.mean, low=found.low, high=found.high
+        **named, by_labels=by_labels, mean=found.mean, low=found.low, high=found.high
     )
 
 
-def corrected_table(corrected: CorrectedScores) -> Table:
-    """Return a row for each figure."""
-    rows = [
-        (each.name, *(f"{value:.3f}" for value in (each.by_labels, each.mean, each.low, each.high)))
-        for each in corrected.figures
-    ]
-    return Table(("figure", "by labels", "corrected", "from", "to"), rows)
+def corrected_figures(corrected: CorrectedScores) -> list[Figure]:
+    """Return the methods' scores and their distances by metric, and the share of matches."""
+    over = f"over all {corrected.queries:,} queries, of which one without a match scores 0"
+    scores = [each for each in corrected.figures if each.method and not each.less]
+    gaps = [each for each in corrected.figures if each.less]
+    shares = [each for each in corrected.figures if not each.method]
+    made = []
+    if scores:
+        made.append(_by_metric(scores, f"Means {over}", (0.0, 1.0)))
+    if gaps:
+        made.append(_by_metric(gaps, f"{gaps[0].method} less each other method, {over}", None))
+    return [*made, _by_metric(shares, "Share of matches", (0.0, 1.0))] if shares else made
+
+
+def _by_metric(
+    figures: Sequence[CorrectedFigure], caption: str, ends: tuple[float, float] | None
+) -> Figure:
+    """Return a row for each method and a column for each metric, of which the first is drawn."""
+    rows: dict[str, dict[str, Text]] = {}
+    dots: dict[str, list[Dot]] = {}
+    for each in figures:
+        dot = Dot(each.less or each.method or "all pairs", each.mean, each.low, each.high)
+        labels = Span(f"by labels {each.by_labels:.3f}", "note")
+        rows.setdefault(dot.name, {})[each.metric] = (str(dot), labels)
+        dots.setdefault(each.metric, []).append(dot)
+    cells = [(name, *(row[metric] for metric in dots)) for name, row in rows.items()]
+    [(metric, drawn), *_] = dots.items()
+    return dots_figure(metric, drawn, Table(("", *dots), cells, caption=caption), ends)
 
 
 def corrected_section(corrected: CorrectedScores) -> Section:
@@ -172,8 +199,8 @@ def corrected_section(corrected: CorrectedScores) -> Section:
         f"People labelled all pairs of {corrected.sampled_queries:,} of {corrected.queries:,} "
         f"queries, and {corrected.sampled_pairs:,} of {corrected.pairs:,} pairs, all sampled at "
         "random. By labels: the benchmark's labels are trusted. Corrected: people's labels are "
-        "trusted, the benchmark's serve as control variates (PPI++), with a 95% interval. "
-        "Queries without a match score 0."
+        "trusted, the benchmark's serve as control variates (PPI++), with a 95% interval. All "
+        "queries count here, as labels that err may hide a query's only match: a mean by labels is "
+        "that of the table of scores, times the share of queries with a match."
     )
-    table = corrected_table(corrected)
-    return Section("people", "Corrected by people's labels", [about, table])
+    return Section("people", "Corrected by people's labels", [about, *corrected_figures(corrected)])

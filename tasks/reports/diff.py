@@ -218,7 +218,7 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
         title=f"{change.before} → {change.after}",
         lead=change_summary(change),
         sections=[
-            Section("recipe", "Changes of the recipe", recipe),
+            Section("recipe", "Changes of the settings", recipe),
             Section("turned", "Labels that turned", list(turned(change))),
             Section("scores", "Effect on the methods", effect),
         ],

@@ -7,7 +7,7 @@ or shortens any.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 Kind = Literal["strong", "code", "best", "soft", "query", "note", "yes", "no", "open"]
 
@@ -37,8 +37,11 @@ def inline_spans(text: Text) -> tuple[str | Span, ...]:
 
 
 def plain_text(text: Text) -> str:
-    """Return a text without its marks."""
-    return " ".join(each if isinstance(each, str) else each.text for each in inline_spans(text))
+    """Return a text without its marks; where it leads stands behind a link."""
+    return " ".join(
+        each if isinstance(each, str) else ": ".join(filter(None, (each.text, each.href)))
+        for each in inline_spans(text)
+    )
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,31 @@ class Details:
     tag: ClassVar = "details"
 
 
+class Image(Protocol):
+    """A drawing that can be put into a page."""
+
+    def svg(self) -> str:
+        """Return it as an element of HTML."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing above the table of its numbers; Markdown and terminals show the table alone.
+
+    Attributes:
+        image: The drawing.
+        alt: What it shows, for whoever cannot see it.
+        table: Its numbers; those of a further drawing of the same stand beneath the other.
+    """
+
+    image: Image
+    alt: str
+    table: Table = Table((), (), empty="")
+    tag: ClassVar = "figure"
+
+
 # A bare string is a remark.
-Block = str | Paragraph | Items | Table | KeyValues | Code | Details
+Block = str | Paragraph | Items | Table | KeyValues | Code | Details | Figure
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,23 @@
 """The evidence of a judged pair: what decided it, every model call and every test run."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from infra.records import Annotation, Execution, LanguageModelCall, Record
+from infra.records import Code as Function
 from tasks.benchmarks import QuerySpecification
-from tasks.reports.document import Block, Code, Details, Items, KeyValues, Paragraph, Span, Text
+from tasks.reports.document import (
+    Block,
+    Code,
+    Details,
+    Items,
+    KeyValues,
+    Paragraph,
+    Span,
+    Table,
+    Text,
+)
 from tasks.reports.text import counted, format_cost, format_count, format_duration, format_words
 
 _OUTCOMES = {
@@ -13,6 +25,8 @@ _OUTCOMES = {
     "failed": Span("gave", "no"),
     "not_run": Span("not run", "open"),
 }
+# Where a program of calls has its adapter and its tests, behind the code that compares values.
+_OWN_PART = re.compile(r"^(def adapted_answer|claims\.adapter = |func test_claim_)", re.MULTILINE)
 _MUTANTS = {"assertion_failed": Span("killed", "yes"), "passed": Span("survived", "no")}
 
 
@@ -52,8 +66,28 @@ class SpecifiedPart(Record):
     claims: tuple[ClaimLine, ...] = ()
 
 
+def code_facts(places: Sequence[Function]) -> KeyValues:
+    """Return a function's name, its module, and where it stands, as collections have it."""
+    facts: dict[str, Text] = {}
+    for place in places:
+        named = {"Function": place.name, "Module": place.module, "File": place.origin}
+        facts = {name: value for name, value in named.items() if value} | facts
+        if place.url.startswith(("https://", "http://")):
+            facts.setdefault("Source", Span("where it is from", href=place.url))
+    return KeyValues(facts)
+
+
 def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
-    """Yield a pair's evidence: the deciding step, every model call and every test run."""
+    """Yield how a pair was judged: calls and tests, what decided it, and every model call."""
+    by_calls = bool(specified and specified.claims)
+    if specified and by_calls:
+        yield Paragraph("Calls", "h4")
+        yield _calls(specified.claims)
+    if one.executions:
+        yield Paragraph("Test runs", "h4")
+    for run in one.executions:
+        yield from _run(run, by_calls=by_calls)
+    yield Paragraph("Decision", "h4")
     values: dict[str, Text] = {
         "Path": format_words(one.path),
         "Decided by": one.decided_by or "nobody",
@@ -68,10 +102,6 @@ def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterat
         yield Paragraph("Model calls", "h4")
     for call in one.calls:
         yield from _call(call)
-    if one.executions:
-        yield Paragraph("Test runs", "h4")
-    for run in one.executions:
-        yield from _run(run)
 
 
 def _specified(part: SpecifiedPart) -> Iterator[Block]:
@@ -88,24 +118,22 @@ def _specified(part: SpecifiedPart) -> Iterator[Block]:
     if not part.claims:
         reason = one.cannot_show
         yield f"No call shows what is demanded{'' if reason == 'none' else f': {reason}'}."
-        return
-    yield Items([_claim(claim) for claim in part.claims])
-    if part.adapter:
+    elif part.adapter:
         yield Code(part.adapter)
 
 
-def _claim(claim: ClaimLine) -> Text:
-    parts: list[str | Span] = [
-        Span(f"answer({claim.call}) => {claim.expected}", "code"),
-        _OUTCOMES[claim.outcome],
-    ]
-    if claim.actual:
-        parts.append(Span(claim.actual, "code"))
-    if claim.oracle:
-        parts += ["· a second reader demands", Span(claim.oracle, "code")]
-    if not claim.counts:
-        parts.append(Span("does not count", "no"))
-    return tuple(parts)
+def _calls(claims: Sequence[ClaimLine]) -> Table:
+    """Return a row for each call, with what a second reader demands where one was asked."""
+    is_read = any(claim.oracle for claim in claims)
+    header = ("call", "expected", "actual", *(["second reader"] if is_read else []))
+    rows = []
+    for claim in claims:
+        actual = (_OUTCOMES[claim.outcome], *([Span(claim.actual, "code")] if claim.actual else []))
+        doubt = () if claim.counts else (Span("does not count", "no"),)
+        cells: list[Text] = [Span(f"answer({claim.call})", "code"), Span(claim.expected, "code")]
+        second = (Span(claim.oracle, "code"), *doubt) if claim.oracle else doubt
+        rows.append((*cells, actual, *([second] if is_read else [])))
+    return Table(header, rows, text_columns=len(header))
 
 
 def _call(call: LanguageModelCall) -> Iterator[Block]:
@@ -128,7 +156,7 @@ def _outcome(outcome: str) -> Span:
     return Span(format_words(outcome), "yes" if outcome == "passed" else "no")
 
 
-def _run(run: Execution) -> Iterator[Block]:
+def _run(run: Execution, *, by_calls: bool) -> Iterator[Block]:
     result = run.result
     counts = {
         "tests": result.tests_run,
@@ -149,7 +177,12 @@ def _run(run: Execution) -> Iterator[Block]:
     if run.beside:
         yield "stubs and imports that the function lacks"
         yield Code(run.beside)
-    yield Code(run.program)
+    harness = _OWN_PART.search(run.program) if by_calls else None
+    begin = harness.start() if harness else 0
+    yield Code(run.program[begin:])
+    if begin:
+        lines = run.program.count("\n", 0, begin)
+        yield Details(f"harness, {counted(lines, 'lines')}", [Code(run.program[:begin])])
     if result.tests:
         cases = [
             (Span(case.name, "code"), _outcome(case.outcome), case.message) for case in result.tests

@@ -5,7 +5,8 @@ method returns other codes, and counting them as not relevant may be unfair to i
 SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are named.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
@@ -18,7 +19,19 @@ from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
 from tasks.reports.corrected import CorrectedScores, corrected_section
-from tasks.reports.document import Block, Document, Paragraph, Section, Span, Table, Text
+from tasks.reports.document import (
+    Block,
+    Details,
+    Document,
+    Figure,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+)
+from tasks.reports.figures import Dot, Points, dots_figure
+from tasks.reports.labels import matches_figure
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
@@ -27,9 +40,10 @@ METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
 _LEGEND = (
-    "Means over the queries with a relevant code, each with its 95% bootstrap interval. Letters "
-    "after it name the methods that score significantly lower: paired randomisation test, p < 0.05 "
-    "after Holm's correction for all pairs of the column. Unjudged results count as not relevant. "
+    "Each mean has its 95% bootstrap interval over these queries, by the rule of three where all "
+    "score alike. Letters after it name the methods that score significantly lower: paired "
+    "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. Unjudged "
+    "results count as no match. "
     "judged@10: share of a method's first 10 results that were judged."
 )
 
@@ -56,12 +70,14 @@ class MethodRow(Record):
         letter: The letter by which other rows refer to it.
         cells: Metric → figures.
         judged: Share of its first 10 results that are judged.
+        pace: Queries a second that it ranked; None where nobody measured it.
     """
 
     letter: str
     method: str
     cells: dict[str, Cell]
     judged: float
+    pace: float | None = None
 
 
 class LanguageRow(Record):
@@ -86,8 +102,9 @@ class Leaderboard(Record):
 
     Attributes:
         fingerprint: Checksum of the benchmark's queries, codes and labels.
-        scored: Queries with a relevant code, over which means are taken.
+        scored: Queries with a match, over which means are taken.
         depth: Length of the rankings.
+        matches: Number of matches, from 0 → queries that have labels.
         languages: The rows of languages, where the relevant codes are in several.
         dropped: Reason → what was left out where the benchmark was read or made.
     """
@@ -102,6 +119,7 @@ class Leaderboard(Record):
     depth: int
     metrics: tuple[str, ...]
     rows: tuple[MethodRow, ...]
+    matches: dict[int, int] = Field(default_factory=dict)
     languages: tuple[LanguageRow, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict)
 
@@ -113,11 +131,13 @@ class MethodScores:
     Attributes:
         values: Metric → query → value.
         judged: Share of its first 10 results that are judged.
+        pace: Queries a second that it ranked, if that was measured.
     """
 
     method: str
     values: Mapping[str, Mapping[str, float]]
     judged: float
+    pace: float | None = None
 
 
 class Unjudged(Record):
@@ -161,12 +181,22 @@ def build_leaderboard(
                 method=entry.method,
                 cells={metric: cells[metric][entry.method] for metric in metrics},
                 judged=entry.judged,
+                pace=entry.pace,
             )
             for entry in ranked
         ),
+        matches=_matches(benchmark),
         languages=_by_language(benchmark, ranked, metrics),
         dropped=benchmark.dropped,
     )
+
+
+def _matches(benchmark: Benchmark) -> dict[int, int]:
+    """Return number of matches → queries with a label."""
+    of_query: Counter[str] = Counter()
+    for label in benchmark.labels:
+        of_query[label.query_id] += label.relevance > 0
+    return dict(sorted(Counter(of_query.values()).items()))
 
 
 def _by_language(
@@ -346,7 +376,7 @@ def leaderboard_document(
         corrected: The scores corrected by people's labels.
     """
     about = (
-        f"{board.scored:,} of {counted(board.queries, 'queries')} with a relevant code · "
+        f"{counted(board.queries, 'queries')}, {board.scored:,} of them with a match · "
         f"{counted(board.codes, 'codes')} · {counted(board.labels, 'labels')} by "
         f"{board.label_origin} · rankings of {board.depth:,} · benchmark"
     )
@@ -363,20 +393,66 @@ def leaderboard_document(
             *([f"Left out: {dropped}"] if dropped else []),
         ],
         sections=[
-            Section("table", "Scores", [_score_table(board), _LEGEND]),
+            Section("table", "Scores", list(_scores(board))),
+            *([Section("matches", "Matches", [matches_figure(board.matches)])] if board.matches
+              else []),
+            *([_pace_section(board)] if any(row.pace for row in board.rows) else []),
             *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
             Section("unjudged", "Unjudged results", pool),
         ],
+    )  # fmt: skip
+
+
+def scored_over(scored: int, queries: int) -> str:
+    """Return which queries a mean is taken over."""
+    return f"means over the {scored:,} of {counted(queries, 'queries')} that have a match"
+
+
+def _scores(board: Leaderboard) -> Iterator[Block]:
+    title = scored_over(board.scored, board.queries).capitalize()
+    first, *others = (_metric_figure(board, metric) for metric in board.metrics)
+    yield Figure(first.image, first.alt, _score_table(board, title))
+    yield _LEGEND
+    if others:
+        yield Details("The other metrics, drawn", others)
+
+
+def _metric_figure(board: Leaderboard, metric: str) -> Figure:
+    """Return a metric's means with their intervals, the best first."""
+    cells = sorted(
+        ((row.cells[metric], f"{row.letter}  {row.method}") for row in board.rows),
+        key=lambda each: -each[0].mean,
     )
+    dots = [Dot(name, cell.mean, cell.low, cell.high) for cell, name in cells]
+    rows = [(dot.name, str(dot)) for dot in dots]
+    return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
 
 
-def _score_table(board: Leaderboard) -> Table:
+def _pace_section(board: Leaderboard) -> Section:
+    metric = board.metrics[0]
+    measured = [(row, row.pace, row.cells[metric].mean) for row in board.rows if row.pace]
+    marks, places = zip(
+        *((row.letter, (pace, score)) for row, pace, score in measured), strict=True
+    )
+    table = Table(
+        ("", "method", "queries a second", metric),
+        [(row.letter, row.method, f"{pace:,.3g}", f"{score:.3f}") for row, pace, score in measured],
+        text_columns=2,
+        caption=f"Queries a second and {metric}",
+    )
+    image = Points("queries ranked a second", metric, places, marks)
+    alt = f"{metric} of {counted(len(marks), 'methods')} over the queries that they rank a second"
+    about = "Ranking alone, when the method was first scored; vectors were stored before."
+    return Section("pace", "Speed", [Figure(image, alt, table), about])
+
+
+def _score_table(board: Leaderboard, caption: str = "") -> Table:
     rows = [
         (row.letter, row.method, *map(_cell, row.cells.values()), f"{row.judged:.3f}")
         for row in board.rows
     ]
-    return Table(("", "method", *board.metrics, "judged@10"), rows, text_columns=2)
+    return Table(("", "method", *board.metrics, "judged@10"), rows, text_columns=2, caption=caption)
 
 
 def _cell(cell: Cell) -> Text:

@@ -153,7 +153,7 @@ def plan_document(plan: RunPlan) -> Document:
     """Return the pairs to be judged, the reasons, and the expected cost."""
     rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
     judged = (
-        f"{counted(plan.candidates, 'candidates')}{rounds}, {plan.fresh:,} with a fresh label; "
+        f"{counted(plan.candidates, 'candidates')}{rounds}, {plan.fresh:,} up to date; "
         f"{plan.model} ({plan.configuration}) judges."
     )
     pending = [item.reason for item in plan.reasons if item.pending]

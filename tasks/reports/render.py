@@ -23,6 +23,7 @@ from tasks.reports.document import (
     Block,
     Code,
     Document,
+    Figure,
     Items,
     KeyValues,
     Paragraph,
@@ -78,6 +79,7 @@ def environment(*folders: Path) -> Environment:
         "inline": _inline,
         "breakable": _breakable,
         "coloured": _coloured,
+        "drawn": lambda image: Markup(image.svg()),  # noqa: S704 - its texts are escaped
         "cut": lambda text: visible(text, _CODE // 2),
     }
     return made
@@ -138,6 +140,8 @@ def _markdown(blocks: Iterable[Block]) -> Iterator[str]:
                 yield "\n".join(f"- {_line(entry, _SHORT_PARAGRAPH)}" for entry in entries)
             case Table() | KeyValues():
                 yield from _table(block)
+            case Figure(table=table) if table.header:
+                yield from _table(table)
             case Code(text, kind):
                 yield markdown_code(visible(text, _CODE), "python" if kind == "python" else "")
 

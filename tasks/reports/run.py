@@ -18,6 +18,8 @@ from tasks.reports.document import (
     Table,
     Text,
 )
+from tasks.reports.figures import Dot, dots_figure
+from tasks.reports.labels import shape_figures
 from tasks.reports.leaderboard import LanguageRow, language_tables
 from tasks.reports.text import (
     NONE,
@@ -38,7 +40,7 @@ class BenchmarkScores(Record):
 
     Attributes:
         label_origin: Where the labels come from ("documentation", "people", "agents:…").
-        queries: Queries with a relevant code, over which means are taken.
+        queries: Queries with a match, over which means are taken.
         depth: Length of the rankings.
         methods: Method → metric's printed name → mean over the queries.
         languages: The same by language of the relevant code, and their mean; none for a single one.
@@ -157,18 +159,23 @@ def _scores(data: ReportData) -> Iterator[Block]:
         return
     for benchmark in data.ranked_benchmarks:
         yield Paragraph(benchmark.name, "h3")
-        queries, codes = (
-            counted(benchmark.queries, "queries"),
-            counted(benchmark.codes, "functions"),
-        )
         yield (
-            f"Labels by {benchmark.label_origin} · {queries} over {codes} · rankings of "
-            f"{benchmark.depth:,}"
+            f"Labels by {benchmark.label_origin} · means over "
+            f"{counted(benchmark.queries, 'queries')} with a match · "
+            f"{counted(benchmark.codes, 'functions')} · rankings of {benchmark.depth:,}"
         )
-        yield scores_table(benchmark)
+        yield _drawn_scores(benchmark)
         yield from tables_by_language(benchmark)
-    legend = ("Means over the queries; the", Span("best", "best"), "value of a column stands out.")
-    yield Paragraph(legend, "remark")
+    yield Paragraph(("The", Span("best", "best"), "value of a column stands out."), "remark")
+
+
+def _drawn_scores(benchmark: BenchmarkScores) -> Block:
+    """Return the table of scores beneath a drawing of NDCG@10, or of what there is in its place."""
+    table = scores_table(benchmark)
+    metric = next((name for name in ("NDCG@10", *table.header[1:]) if name in table.header), "")
+    scored = [(of[metric], method) for method, of in benchmark.methods.items() if metric in of]
+    dots = [Dot(method, score) for score, method in sorted(scored, reverse=True)]
+    return dots_figure(metric, dots, table) if dots else table
 
 
 def _counts(data: ReportData) -> Iterator[Block]:
@@ -197,11 +204,13 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
         return
     figures = part.figures
     size = f"· {counted(figures.pairs, 'pairs')} of {counted(figures.queries, 'queries')}"
-    yield Paragraph((f"Model {part.model} · recipe", Span(part.recipe_id, "code"), size), "remark")
+    yield Paragraph(
+        (f"Model {part.model} · settings", Span(part.recipe_id, "code"), size), "remark"
+    )
     if part.former:
         yield (
-            f"Of former recipes: {counted(part.former, 'judgements')}, which stand where the "
-            "recipe in use has not judged the pair again. Labels, paths, cost and time cover them."
+            f"By former settings: {counted(part.former, 'judgements')}, which stand where those in "
+            "use have not judged the pair again. Labels, paths, cost and time cover them."
         )
     if part.rounds > 1:
         yield (
@@ -211,9 +220,8 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
     labels = {_LABELS.get(label, label): number for label, number in figures.labels.items()}
     yield _table_of_counts("status", figures.statuses, "pairs")
     yield _table_of_counts("label", labels, "pairs")
-    yield _table_of_counts("path through Algorithm 1", figures.paths, "pairs")
+    yield from shape_figures(figures.shape)
     yield _table_of_counts("outcome of test runs", figures.outcomes, "runs")
-    yield _table_of_counts("support of the labels", figures.support, "pairs")
     if part.gold:
         yield _gold(part.gold)
 

@@ -1,22 +1,48 @@
 """The report of a study: our figures next to the published ones."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from infra.errors import SourceError, StudyError
 from infra.records import Record
-from tasks.reports.document import Block, Document, Items, Paragraph, Section, Span, Table, Text
+from tasks.reports.document import (
+    Block,
+    Document,
+    Figure,
+    Items,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+)
+from tasks.reports.figures import Dot, columns_figure, dots_figure
 from tasks.reports.text import NONE, UNKNOWN
 from tasks.studies import (
     Evidence,
-    Figure,
     PublishedFigure,
     Study,
     published_figures,
     published_name,
     studies,
 )
+from tasks.studies import Figure as StudiedFigure
 from tasks.studies._published import absent_figures, paper_conditions, paper_titles, study_order
 
+# Study → the column of its figures that is drawn, and on which scale, where it is no count.
+_DRAWN: Mapping[str, tuple[str, tuple[float, float] | None]] = {
+    "rounds": ("Krippendorff's alpha", (-1.0, 1.0)),
+    "annotators": ("alpha with humans", (-1.0, 1.0)),
+    "retrieval": ("NDCG@10", (0.0, 1.0)),
+    "cost": ("seconds of a pair", None),
+}
+_COUNTED = {
+    "matches-by-rank": "share",
+    "matches-of-queries": "queries",
+    "queries-of-codes": "codes",
+}
+_NUMBER = re.compile(r"\d+\+?")
 _HEADER = ("figure", "ours", "published", "difference", "n", "published in")
 _SMALL = 0.01
 
@@ -133,7 +159,7 @@ def _section(name: str, evidence: Evidence, published: Sequence[PublishedFigure]
     )
 
 
-def _computed(study: type[Study], evidence: Evidence) -> tuple[Sequence[Figure], str]:
+def _computed(study: type[Study], evidence: Evidence) -> tuple[Sequence[StudiedFigure], str]:
     """Return a study's figures, and why there are none."""
     try:
         figures = study().figures(evidence)
@@ -142,7 +168,9 @@ def _computed(study: type[Study], evidence: Evidence) -> tuple[Sequence[Figure],
     return figures, "" if figures else "there is nothing to compute it from"
 
 
-def _lines(figures: Sequence[Figure], published: Sequence[PublishedFigure]) -> Iterator[Line]:
+def _lines(
+    figures: Sequence[StudiedFigure], published: Sequence[PublishedFigure]
+) -> Iterator[Line]:
     """Yield a line for each of our figures and its published ones, then those without ours."""
     theirs: dict[tuple[str, str], list[PublishedFigure]] = {}
     for other in published:
@@ -201,18 +229,25 @@ def number(line: Line, value: float | None, *, sign: bool = False) -> str:
     return f"{value:{plus},.{digits}f}"
 
 
-def lines_table(lines: Sequence[Line], caption: str = "") -> Table:
+def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[str] = ()) -> Table:
     """Return a row for each line: its name with the column's where there are several, its figures.
 
     Beneath the name stands the line's note, with the paper's name of the row where it is another.
+    There is no difference from papers whose corpus is another, nor its column where none is known.
+
+    Args:
+        lines: The lines.
+        caption: Of the table.
+        elsewhere: Keys of these papers.
     """
     has_one_column = len({line.column for line in lines}) == 1
-    rows = []
+    rows: list[tuple[Text, ...]] = []
     for line in lines:
         name: Text = line.row if has_one_column else f"{line.row}, {line.column}"
         compared = f"compared with {line.published_row}" if line.published_row else ""
         if note := "; ".join(filter(None, (compared, line.note))):
             name = (str(name), Span(f"({note})", "note"))
+        difference = None if line.source.partition(",")[0] in elsewhere else line.difference
         is_unknown = line.ours is None and line.n is not None
         ours: Text = UNKNOWN if is_unknown else number(line, line.ours)
         if line.interval:
@@ -223,11 +258,15 @@ def lines_table(lines: Sequence[Line], caption: str = "") -> Table:
                 name,
                 ours,
                 number(line, line.published),
-                number(line, line.difference, sign=True),
+                number(line, difference, sign=True),
                 NONE if line.n is None else f"{line.n:,}",
                 line.source,
             )
         )
+    place = _HEADER.index("difference")
+    if all(row[place] == NONE for row in rows):
+        rows = [(*row[:place], *row[place + 1 :]) for row in rows]
+        return Table((*_HEADER[:place], *_HEADER[place + 1 :]), rows, caption=caption)
     return Table(_HEADER, rows, caption=caption)
 
 
@@ -246,27 +285,63 @@ def study_document(report: StudyReport) -> Document:
     """Return the report as a document."""
     about = "The papers' tables and figures for this benchmark, next to the published ones"
     papers = "; ".join(f"{key}: {title}" for key, title in paper_titles().items())
-    absent = Items([f"{each.what}: {each.why}." for each in absent_figures()])
+    computed = [section for section in report.sections if not section.problem]
+    left_out = [each for each in report.sections if each.problem]
+    absent = [f"{each.what}: {each.why}." for each in absent_figures()]
+    own = report.conditions.get("source", "")
+    elsewhere = [
+        name for name in paper_titles() if paper_conditions(name).get("source", own) != own
+    ]
+    told = f"No difference is taken from {', '.join(elsewhere)}: the corpus is another."
     return Document(
         kind="Study",
         title=report.title,
         lead=[Paragraph(f"{about} · {report.generated_at}")],
         sections=[
-            Section("conditions", "Conditions", [conditions_table(report), f"{papers}."]),
+            Section("conditions", "Conditions", [conditions_table(report), f"{papers}.",
+                                                  *([told] if elsewhere else [])]),
             *(
-                Section(f"s{number}", section.title, list(_blocks(section)))
-                for number, section in enumerate(report.sections, 1)
+                Section(f"s{number}", section.title, list(_blocks(section, elsewhere)))
+                for number, section in enumerate(computed, 1)
             ),
-            Section("absent", "Computed by no command", [absent]),
+            Section("left-out", "Not computed here", [Items([*map(_reason, left_out), *absent])]),
         ],
-    )
+    )  # fmt: skip
 
 
-def _blocks(section: StudySection) -> Iterator[Block]:
+def _reason(section: StudySection) -> str:
+    command = "" if section.command in section.problem else f" ({section.command})"
+    return f"{section.title}: {section.problem}{command}"
+
+
+def _blocks(section: StudySection, elsewhere: Collection[str]) -> Iterator[Block]:
     if section.reading:
         yield Paragraph(section.reading)
     yield Paragraph(("Command:", Span(section.command, "code")), "remark")
-    if section.problem:
-        yield f"Not computed here: {section.problem}"
-    if section.lines:
-        yield lines_table(section.lines)
+    known = [line for line in section.lines if line.ours is not None or line.n is not None]
+    table = lines_table(known, elsewhere=elsewhere)
+    yield _drawn(section, table) or table
+    others = dict.fromkeys(line.row for line in section.lines if line not in known)
+    if others:
+        yield f"Published and not computed here: {', '.join(others)}."
+
+
+def _drawn(section: StudySection, table: Table) -> Figure | None:
+    """Return the table beneath a drawing of its main column, published values beside ours."""
+    column, ends = _DRAWN.get(section.study, (_COUNTED.get(section.study, NONE), None))
+    dots: list[Dot] = []
+    for line in section.lines:
+        if line.ours is None or not line.column.startswith(column):
+            continue
+        name = f"{line.row}{line.column.removeprefix(column)}"
+        digits = 0 if isinstance(line.ours, int) else line.digits or 3
+        low, high = line.interval or (None, None)
+        dots.append(Dot(name, line.ours, low, high, digits))
+        if line.published is not None and section.study not in _COUNTED:
+            dots.append(Dot(f"{name}: {line.source}", line.published, digits=digits))
+    if not dots:
+        return None
+    if section.study in _COUNTED:
+        bars = [replace(dot, name=_NUMBER.findall(dot.name)[0]) for dot in dots]
+        return columns_figure(_NUMBER.sub("", dots[-1].name).strip(), column, bars, table)
+    return dots_figure(column, [*dict.fromkeys(dots)], table, ends)

@@ -6,6 +6,15 @@ from collections.abc import Mapping
 UNKNOWN = "unknown"
 NONE = "\N{EN DASH}"
 
+# Identifiers of which a reader would not know the words.
+_WORDS = {
+    "screened": "by reading", "valid_oracle": "by running",
+    "overruled": "arbiter against the run", "void_oracle": "by reading, after a run of no use",
+    "ungated": "by an unchecked run", "claims_hold": "calls as demanded",
+    "claims_fail": "calls not as demanded", "claims_disputed": "calls disputed",
+    "recipe": "settings",
+}  # fmt: skip
+
 # Controls but tab and line feed, all that Unicode calls a format or ignorable by default (joiners,
 # zero-width and direction marks, variation selectors, tags, musical and shorthand controls), odd
 # line ends, blank fillers, lone surrogates: they can hide what a program does or a prompt says.
@@ -74,7 +83,7 @@ def tally(counts: Mapping[str, int]) -> str:
 
 def format_words(identifier: str) -> str:
     """Return an identifier's words: ``assertion_failed`` → "assertion failed"."""
-    return identifier.replace("_", " ")
+    return _WORDS.get(identifier) or identifier.replace("_", " ")
 
 
 def visible(text: str, limit: int) -> str:

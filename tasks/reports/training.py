@@ -6,7 +6,8 @@ from math import nan
 import numpy as np
 
 from infra.records import Record
-from tasks.reports.document import Document, KeyValues, Paragraph, Section, Table
+from tasks.reports.document import Document, Figure, KeyValues, Paragraph, Section, Table
+from tasks.reports.figures import Points
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.text import NONE, format_count, format_duration
 from tasks.statistics.intervals import Interval, bootstrap_interval
@@ -79,7 +80,11 @@ def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
                     method=other.method,
                     before=float(before.mean()),
                     after=float(after.mean()),
-                    difference=None if other is own else bootstrap_interval(after - before),
+                    difference=(
+                        None
+                        if other is own
+                        else bootstrap_interval(after - before, ends=(-1.0, 1.0))
+                    ),
                 )
             )
     return tuple(gains)
@@ -107,6 +112,20 @@ def epochs_table(history: History) -> Table:
         losses = [loss for step, loss in history.losses if step <= last_step]
         rows.append((f"{epoch:g}", f"{losses[-1]:.4f}" if losses else NONE, f"{score:.4f}"))
     return Table(("epoch", "loss", f"dev {history.metric}"), rows, text_columns=0)
+
+
+def epoch_figures(history: History) -> list[Figure]:
+    """Return loss and dev score over epochs, above their table."""
+    last = history.scores[-1][0] if history.scores else 1
+    losses = tuple((step * last / max(history.steps, 1), loss) for step, loss in history.losses)
+    scores = ((0.0, history.before), *history.scores)
+    of, best = f"dev {history.metric}", max(score for _, score in scores)
+    told = f"{of} by epoch, from {history.before:.4f}, at best {best:.4f}"
+    drawn = Figure(Points("epoch", of, scores), told, epochs_table(history))
+    if not losses:
+        return [drawn]
+    of_loss = f"loss by epoch, from {losses[0][1]:.4f} to {losses[-1][1]:.4f}"
+    return [Figure(Points("epoch", "loss", losses), of_loss), drawn]
 
 
 def training_document(report: TrainingReport) -> Document:
@@ -140,7 +159,7 @@ def training_document(report: TrainingReport) -> Document:
         ],
         sections=[
             Section("gain", "On test queries", [gains_table(report), about_gains]),
-            Section("epochs", "Loss and dev score by epoch", [epochs_table(history)]),
+            Section("epochs", "Loss and dev score by epoch", epoch_figures(history)),
             Section("by", "Recipe, base and data", [KeyValues(origin)]),
         ],
     )

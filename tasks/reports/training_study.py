@@ -84,7 +84,7 @@ def _figure(place: Place, less: str, name: str, values: Values) -> StudyFigure:
     """Return a figure of (seeds, queries) values: of one seed with the bootstrap over queries."""
     means, mean = values.mean(axis=1), float(values.mean())
     if len(means) == 1:
-        interval = bootstrap_interval(values[0], level=_LEVEL)
+        interval = bootstrap_interval(values[0], ends=(-1.0 if less else 0.0, 1.0), level=_LEVEL)
     else:
         spread = Spread(float(means.var(ddof=1)), imagined=None)
         half = spread.half_width(len(means), sys.maxsize, level=_LEVEL)

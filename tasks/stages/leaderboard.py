@@ -5,13 +5,14 @@ The benchmark is a folder, either an export or a BEIR folder. Runs of other syst
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
-from infra.errors import SourceError
+from infra.errors import SourceError, UnknownNameError
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings
-from infra.store import Database
+from infra.store import Database, benchmarks
 from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
@@ -36,7 +37,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
-from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder
+from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
 
 UNJUDGED = "unjudged.jsonl"
 
@@ -74,7 +75,8 @@ def write_leaderboard(
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
-    board, scores = compared_methods(benchmark, rankings, qrels, evaluation)
+    paces = _paces(database, benchmark, rankings, evaluation.depth)
+    board, scores = compared_methods(benchmark, rankings, qrels, evaluation, paces)
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
@@ -97,6 +99,22 @@ def write_leaderboard(
     return WrittenLeaderboard(
         folder=folder, before=board, unjudged=len(unjudged), after=after, corrected=corrected
     )
+
+
+def _paces(
+    database: Database, benchmark: OpenBenchmark, methods: Iterable[str], depth: int
+) -> dict[str, float]:
+    """Return method → queries that it ranked a second, of those that this store scored."""
+    found = {}
+    for method in methods:
+        try:
+            key = method_key(method, depth)
+        except UnknownNameError:  # a run of another system
+            continue
+        stored = benchmarks.find_evaluation(database, benchmark.benchmark_id, key)
+        if stored and stored.seconds:
+            found[method] = len(benchmark.content.queries) / stored.seconds
+    return found
 
 
 def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Rankings]:
@@ -128,14 +146,24 @@ def compared_methods(
     rankings: Mapping[str, Rankings],
     qrels: Qrels,
     settings: EvaluationSettings,
+    paces: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[Leaderboard, list[MethodScores]]:
-    """Return the table of methods, and each method's scores for each query."""
+    """Return the table of methods, and each method's scores for each query.
+
+    Args:
+        benchmark: The benchmark.
+        rankings: Method → rankings.
+        qrels: The labels.
+        settings: Metrics and depth.
+        paces: Method → queries that it ranked a second, where that is known.
+    """
     metrics = settings.metrics or METRICS
     scores = [
         MethodScores(
             method=method,
             values=evaluate(ranked, qrels, metrics),
             judged=judged_share(ranked, qrels),
+            pace=paces.get(method),
         )
         for method, ranked in rankings.items()
     ]

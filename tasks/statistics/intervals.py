@@ -20,22 +20,34 @@ class Interval:
 
 
 def bootstrap_interval(
-    values: Values, *, level: float = 0.95, resamples: int = 2_000, seed: int = 0
+    values: Values,
+    *,
+    ends: tuple[float, float] = (0.0, 1.0),
+    level: float = 0.95,
+    resamples: int = 2_000,
+    seed: int = 0,
 ) -> Interval:
     """Return the mean with its percentile bootstrap interval over queries.
 
     Queries are resampled with replacement (Efron 1979; Sakai 2006, SIGIR, for retrieval). The same
     values and seed give the same interval. Percentiles rather than the bias-corrected and
-    accelerated form, which is undefined where all queries score alike.
+    accelerated form, which is undefined where all queries score alike. Where they do, resamples
+    vary no more than they: the interval is that of the rule of three, by which at most 3 of n other
+    queries in n score otherwise, each by as much as the scale has room for.
 
     Args:
         values: (queries,) one value each.
+        ends: The lowest and the highest value that a query can have.
         level: Between 0 and 1.
         resamples: Number of resamples.
         seed: Of the resamples.
     """
     if not len(values):
         return Interval(0.0, 0.0, 0.0, level)
+    if (mean := float(values[0])) == values.min() == values.max():
+        others = 1 - (1 - level) ** (1 / len(values))  # the rule's 3 / n, to the digit
+        low, high = (mean + others * (end - mean) for end in ends)
+        return Interval(mean, low, high, level)
     return bootstrap_of(
         lambda rows: float(values[rows].mean()), len(values),
         level=level, resamples=resamples, seed=seed,

@@ -7,7 +7,7 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import Cost, GoldCounts, LabelFigures
+from infra.summaries import Cost, GoldCounts, LabelFigures, LabelShape, RankCounts
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import Document
 from tasks.reports.evidence import ClaimLine, SpecifiedPart, judgement_blocks
@@ -96,7 +96,7 @@ def hostile_report(text: str) -> ReportData:
     source = SourceInfo(name=text, licence=text, revision=text, location=text)
     collection = CollectionCounts(name=text, source=source, queries=1, codes=1, dropped={text: 1})
     agents = _agents()
-    figures = agents.figures.model_copy(update={"paths": {text: 1}})
+    figures = agents.figures.model_copy(update={"shape": LabelShape(bases=((text, text, 1),))})
     return ReportData(
         title=text,
         generated_at=text,
@@ -214,18 +214,20 @@ def _agents() -> AgentsPart:
         pairs=200,
         statuses={"labelled": 171, "undecided": 27, "failed": 2},
         labels={"0": 93, "1": 78, "none": 29},
-        paths={
-            "clear_match": 64,
-            "clear_non_match": 71,
-            "unclear_passed": 9,
-            "unclear_failed_assertion": 17,
-            "unclear_never_executable": 10,
-            "unreadable_reply": 27,
-            "sandbox_unavailable": 2,
-        },
         outcomes={"passed": 9, "assertion_failed": 17, "raised": 31, "import_error": 6},
-        support={"screened": 21, "valid_oracle": 14, "void_oracle": 9},
         recipes={"5f0e7a31c2d94b6e8a10": 200},
+        shape=LabelShape(
+            matches={0: 8, 1: 14, 2: 10, 3: 8},
+            ranks=tuple(
+                RankCounts(rank=rank, labelled=35, matches=24 - 4 * rank) for rank in range(1, 6)
+            ),
+            bases=(
+                ("screened", "clear_non_match", 71),
+                ("screened", "clear_match", 64),
+                ("valid_oracle", "unclear_passed", 9),
+                ("overruled", "unclear_passed", 4),
+            ),
+        ),
         cost=Cost(
             calls=318,
             cached_calls=12,

@@ -159,7 +159,7 @@ class Account:
         if len(labels) > 1:
             return "disagreement"
         if labels:
-            return "stale"
+            return "outdated"
         return "new_codes" if self.is_known(key.query, search) else "new_queries"
 
     def pending(
@@ -221,7 +221,7 @@ class Account:
 # The rounds ------------------------------------------------------------------------------------
 
 EVERYTHING: tuple[Reason, ...] = (
-    "new_queries", "new_codes", "requested", "failed", "disagreement", "stale",
+    "new_queries", "new_codes", "requested", "failed", "disagreement", "outdated",
 )  # fmt: skip
 
 
@@ -263,7 +263,9 @@ def twenty_rounds() -> list[tuple[str, World]]:
     add("former prompt of the writer", state=state(writer=0))
     add("queries come back", queries=(query(0), query(5), *world.queries))
     add("codes removed", codes=world.codes[3:])
-    add("some of the stale pairs", state=state(writer=2), take=("stale",), limits={"stale": 4})
+    add(
+        "some of the stale pairs", state=state(writer=2), take=("outdated",), limits={"outdated": 4}
+    )
     add("the rest of them")
     add("a few pairs of many changes", queries=(*world.queries, query(8)),
         state=state(arbiter=2), pairs=5)  # fmt: skip

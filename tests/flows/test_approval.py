@@ -45,7 +45,7 @@ def plan_of(usd: float | None = 2.0, high: float | None = 3.0, **pairs: int) -> 
     )  # fmt: skip
 
 
-PLAN = plan_of(stale=200, new_queries=40)
+PLAN = plan_of(outdated=200, new_queries=40)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def test_nobody_is_asked_about_nothing() -> None:
     policy = ReannotationSettings()
-    assert approved(plan_of(stale=0), policy) is policy
+    assert approved(plan_of(outdated=0), policy) is policy
 
 
 def test_a_command_that_asks_for_approval_says_what_to_do_instead() -> None:
@@ -71,8 +71,8 @@ def test_an_approved_plan_bounds_what_is_set_and_widens_nothing() -> None:
     assert bounds(PLAN) == (240, 3.0)
     assert bounds(PLAN, pairs=50, budget_usd=1.5) == (50, 1.5)
     assert bounds(PLAN, pairs=500, budget_usd=9.0) == (240, 3.0)
-    assert bounds(plan_of(high=None, stale=9)) == (9, 2.0)
-    assert bounds(plan_of(usd=None, stale=9)) == (9, None), "of unknown cost"
+    assert bounds(plan_of(high=None, outdated=9)) == (9, 2.0)
+    assert bounds(plan_of(usd=None, outdated=9)) == (9, None), "of unknown cost"
 
 
 def test_the_form_is_one_answer_that_one_click_gives() -> None:
@@ -151,7 +151,7 @@ def test_a_run_waits_suspended_with_the_plan_above_a_form_and_goes_on_as_approve
 ) -> None:
     assert deployed.work().state_name == "Suspended"
     assert deployed.bounds == [], "the process has ended"
-    assert "| stale | 200 |" in deployed.shown()
+    assert "| outdated | 200 |" in deployed.shown()
     assert deployed.resume(unknown=1) == "REJECT", "the server checks the form"
     deployed.plan = plan_of(high=30.0, stale=2_500, failed=7)  # it has grown while it waited
     assert deployed.resume() == "ACCEPT", "one click approves"
@@ -178,10 +178,10 @@ def test_a_run_that_is_started_again_after_its_end_asks_anew(
     deployed.resume()
     deployed.then = lambda: 1 / 0
     assert deployed.work().state_name == "Failed"
-    deployed.plan = plan_of(stale=70)
+    deployed.plan = plan_of(outdated=70)
     client.set_flow_run_state(deployed.run_id, AwaitingRetry())  # Retry in the UI
     assert deployed.work().state_name == "Suspended"
-    assert "| stale | 70 |" in deployed.shown(), "the plan as it is now"
+    assert "| outdated | 70 |" in deployed.shown(), "the plan as it is now"
     deployed.then = lambda: None
     assert deployed.resume() == "ACCEPT"
     assert deployed.work().state_name == "Completed"

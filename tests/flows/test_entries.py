@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from prefect import Flow
+from prefect.client.orchestration import get_client
 from prefect.exceptions import ParameterTypeError, SignatureMismatchError
 from prefect.flows import load_flow_from_entrypoint
 from prefect.utilities.callables import parameter_schema
@@ -44,3 +45,19 @@ def test_a_run_that_finds_the_store_being_written_ends_as_cancelled_and_says_by_
         state: Any = entries.collect(source="jsonl", path="src", return_state=True)
     assert state.is_cancelled()
     assert "annotate-nightly (process " in str(state.message)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_run_without_answers_is_named_by_the_collection_of_its_folder(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "cosqa.toml").write_text(
+        '[source]\nname = "jsonl"\npath = "src"\ncollection = "our-helpers"\n'
+    )
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("COSQA_FOLDER", str(tmp_path))
+    state: Any = entries.collect(return_state=True)  # a schedule's: it fails, as nothing is there
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_run(state.state_details.flow_run_id)
+    assert run.name.startswith("collect our-helpers, ")

@@ -156,7 +156,7 @@ def a_scheduled_run_waits(system: LocalSystem, pages: Pages) -> str:
 def the_plan_is_approved(pages: Pages) -> None:
     pages.press("Resume")
     plan = pages.page.locator(".p-modal__body article").first
-    row = plan.get_by_text("stale", exact=True)
+    row = plan.get_by_text("outdated", exact=True)
     row.wait_for()
     shown, inside = row.bounding_box(), plan.bounding_box()
     assert shown

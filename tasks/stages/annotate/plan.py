@@ -238,7 +238,7 @@ def _causes(database: Database, reason: Reason, rounds: Sequence[PendingRound]) 
         (group, each.body) for each in rounds for group in each.counts.groups
         if group.reason == reason
     ]  # fmt: skip
-    if reason not in ("stale", "disagreement") or not groups:
+    if reason not in ("outdated", "disagreement") or not groups:
         return {}
     bodies = recipes.load_bodies(database)
     numbers: Counter[str] = Counter()

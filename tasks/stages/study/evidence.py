@@ -40,7 +40,7 @@ from tasks.studies.benchmark import METRICS as OF_METHODS
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 
 _NO_PROGRAMS = Missing(reason="no test program was run: no pair was unclear, or none runs them")
-_NO_SCORES = Missing(reason="no query of the benchmark has a relevant code, so nothing is scored")
+_NO_SCORES = Missing(reason="no query of the benchmark has a match, so nothing is scored")
 _EXECUTED = [
     outcome for outcome in get_args(Outcome) if was_executed(ExecutionResult(outcome=outcome))
 ]

@@ -104,16 +104,19 @@ def test_corrected_figures_are_printed_with_their_intervals(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    good = CorrectedFigure(name="MRR, good", by_labels=0.5, mean=0.4, low=0.35, high=0.45)
-    share = good.model_copy(update={"name": "share of matches", "mean": 0.25})
+    good = CorrectedFigure(
+        metric="MRR", method="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45
+    )
+    share = good.model_copy(update={"metric": "share of matches", "method": "", "mean": 0.25})
     corrected = CorrectedScores(
         queries=100, sampled_queries=1, pairs=500, sampled_pairs=50, figures=(good, share)
     )  # fmt: skip
     print_corrected(corrected, PAGE)
     out = " ".join(capsys.readouterr().out.split())
     assert "1 query and 50 pairs sampled at random" in out
-    assert "MRR, good 0.500 0.400 0.350 0.450" in out
-    assert "share of matches 0.500 0.250 0.350 0.450" in out
+    assert "Means over all 100 queries, of which one without a match scores 0 MRR" in out
+    assert "good 0.400 [0.350, 0.450] by labels 0.500" in out
+    assert "all pairs 0.250 [0.350, 0.450] by labels 0.500" in out
 
 
 def test_a_leaderboard_with_nothing_to_score_says_so_in_one_sentence(
@@ -121,7 +124,7 @@ def test_a_leaderboard_with_nothing_to_score_says_so_in_one_sentence(
 ) -> None:
     print_leaderboard(leaderboard().model_copy(update={"scored": 0}), PAGE)
     assert capsys.readouterr().out == (
-        f"There is nothing to score: no query of {leaderboard().benchmark} has a relevant code.\n"
+        f"There is nothing to score: no query of {leaderboard().benchmark} has a match.\n"
     )
 
 
@@ -156,9 +159,9 @@ def test_a_difference_says_what_turned_and_why(capsys: pytest.CaptureFixture[str
     ]  # fmt: skip
     assert "labels: 3 turned, 196 kept, 1 now undecided; 67 relevant before, 68 after" in out
     assert out.count("before: arbiter, unclear") == 3
-    assert "recipe: model.model (small → large)" in out
+    assert "settings: model.model (small → large)" in out
 
 
 def test_a_version_that_is_the_same_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     print_difference(difference(BEFORE, BEFORE))
-    assert "recipe: the same" in capsys.readouterr().out
+    assert "settings: the same" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 Covers `infra.store.evidence`.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,10 @@ def annotated(pair: Pair, recipe: str, label: int) -> Annotation:
 def settings(tmp_path: Path) -> Settings:
     settings = Settings(store=StoreSettings(folder=tmp_path))
     database = open_database(settings.store)
-    bodies = {RecipeId("old"): {"model": "openai/old"}, RecipeId("new"): {"model": "openai/new"}}
+    bodies = {
+        RecipeId(name): {"model": {"model": f"openai/{name}", "temperature": 0.0}}
+        for name in ("old", "new")
+    }
     recipes.record_recipes(database, bodies)
     annotations.record_pairs(database, [PAIR, OTHER])
     annotations.add_annotations(database, [annotated(PAIR, "old", 0), annotated(OTHER, "old", 0)])
@@ -68,14 +72,44 @@ def test_a_pair_is_found_by_text_as_by_ids(
 ) -> None:
     show.pair(settings.store, query, code)
     printed = capsys.readouterr().out
-    assert PAIR.code.code_id in printed
-    assert OTHER.code.code_id not in printed
+    assert f"code {PAIR.code.code_id}:" in printed
+    assert f"code {OTHER.code.code_id}:" not in printed
 
 
 @pytest.mark.parametrize("text", ["%", "_", "def .*", "'", "c\\"])
 def test_a_text_is_no_pattern(settings: Settings, text: str) -> None:
     with pytest.raises(StoreError, match="no judged pair is named so"):
         show.pair(settings.store, "add", text)
+
+
+def test_a_pair_leads_to_those_before_and_after_it_by_names_that_find_them(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    met = set()
+    for pair in (PAIR, OTHER):
+        show.pair(settings.store, pair.query.query_id, pair.code.code_id)
+        printed = capsys.readouterr().out
+        [(way, query, code)] = re.findall(r"(\w+) pair: cosqa pair (\w+) (\w+)", printed)
+        other = OTHER if pair is PAIR else PAIR
+        assert (query, code) == (other.query.query_id, other.code.code_id)
+        met.add(way)
+    assert met == {"previous", "next"}
+
+
+def test_a_pair_says_where_its_function_stands(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with open_database(settings.store).transaction() as tx:
+        tx.execute(
+            "INSERT INTO collection_codes BY NAME SELECT 'sums' AS collection, 1 AS position, "
+            "? AS code_id, 'add' AS name, 'sums.of_two' AS module, 14 AS first_line, "
+            "15 AS last_line, '' AS documentation, [] AS parameters, 'sums/of_two.py:14' AS origin",
+            [PAIR.code.code_id],
+        )
+    show.pair(settings.store, PAIR.query.query_id, PAIR.code.code_id)
+    printed = capsys.readouterr().out
+    for told in ("Function: add", "Module: sums.of_two", "File: sums/of_two.py:14"):
+        assert told in printed
 
 
 def test_ids_that_fit_several_pairs_or_none_say_so(settings: Settings) -> None:
@@ -95,4 +129,5 @@ def test_a_pair_that_was_judged_by_a_specification_is_shown_with_it(
     show.pair(settings.store, PAIR.query.query_id[:6], PAIR.code.code_id[:8])
     printed = capsys.readouterr().out
     assert "What the query demands" in printed
-    assert "  answer('abc') => 'cba' not run" in printed
+    assert "call: answer('abc')\nexpected: 'cba'\nactual: not run" in printed
+    assert printed.index("Calls") < printed.index("Test runs") < printed.index("Decision")

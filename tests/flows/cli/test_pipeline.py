@@ -56,7 +56,7 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert max(map(len, lines)) <= width
-    assert "500 queries, 15,228 codes" in " ".join(lines)
+    assert "means over 500 queries with a match, 15,228 codes" in " ".join(lines)
     (bm25,) = [line for line in lines if line.startswith("bm25")]
     (fused,) = [line for line in lines if line.startswith("bag-of")]
     assert "0.2800" in bm25

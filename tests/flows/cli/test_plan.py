@@ -91,7 +91,7 @@ def test_a_plan_asks_for_what_was_not_collected_or_has_changed(
         return CliRunner().invoke(app, words)
 
     assert "3 of 3 pending pairs of jsonl: new queries 3" in planned(*options).output
-    assert "0 of 3 pending pairs" in planned(*options, "--reason", "stale").output
+    assert "0 of 3 pending pairs" in planned(*options, "--reason", "outdated").output
     with (tmp_path / "queries.jsonl").open("a") as file:
         file.write('{"id": "3", "query": "add 3"}\n')
     assert "run `cosqa collect`" in str(planned(*options).exception)
@@ -103,7 +103,7 @@ def test_a_plan_asks_for_what_was_not_collected_or_has_changed(
     ("reasons", "expected"),
     [
         ([], {}),
-        (["stale"], {"take": ("stale",)}),
+        (["outdated"], {"take": ("outdated",)}),
         (["failed"], {"take": ("failed",), "retry_all": True}),
     ],
 )

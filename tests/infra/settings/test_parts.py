@@ -43,20 +43,20 @@ def test_the_key_of_the_language_model_is_not_sent_to_another_provider(
 def test_reasons_come_from_the_environment_as_names_with_commas(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("COSQA_REANNOTATION__TAKE", "stale,failed")
-    monkeypatch.setenv("COSQA_REANNOTATION__LIMITS", '{"stale": 5}')
+    monkeypatch.setenv("COSQA_REANNOTATION__TAKE", "outdated,failed")
+    monkeypatch.setenv("COSQA_REANNOTATION__LIMITS", '{"outdated": 5}')
     found = load_settings().reannotation
-    assert found.take == ("stale", "failed")
-    assert found.limits == {"stale": 5}
+    assert found.take == ("outdated", "failed")
+    assert found.limits == {"outdated": 5}
 
 
 @pytest.mark.parametrize(
     "values",
     [
         {"take": ()},
-        {"take": ("stale", "stale")},
+        {"take": ("outdated", "outdated")},
         {"take": ("old",)},
-        {"limits": {"stale": -1}},
+        {"limits": {"outdated": -1}},
         {"limits": {"old": 1}},
     ],
 )
@@ -73,9 +73,9 @@ def test_every_reason_is_explained_in_the_reference() -> None:
 
 def test_limits_that_are_set_are_printed_as_toml_that_can_be_read_back() -> None:
 
-    settings = load_settings({"reannotation": {"limits": {"stale": 5, "failed": 2}}})
+    settings = load_settings({"reannotation": {"limits": {"outdated": 5, "failed": 2}}})
     text = settings_reference(settings)
-    assert tomllib.loads(text)["reannotation"]["limits"] == {"stale": 5, "failed": 2}
+    assert tomllib.loads(text)["reannotation"]["limits"] == {"outdated": 5, "failed": 2}
 
 
 def test_what_is_printed_gives_the_same_settings_when_read(

@@ -181,14 +181,14 @@ def test_each_pair_is_pending_for_the_first_reason_that_holds(database: Database
     assert reasons(database) == {
         "failed": 1,
         "disagreement": 1,
-        "stale": 1,
+        "outdated": 1,
         "new_codes": 2,
         "new_queries": 6,
     }
     by_reason = {reason: planned(database, ((reason, 9),)) for reason in REASONS}
     assert by_reason["failed"] == [of_first[1]]
     assert by_reason["disagreement"] == [of_second[0]]
-    assert by_reason["stale"] == [of_second[1]]
+    assert by_reason["outdated"] == [of_second[1]]
     assert by_reason["new_codes"] == [of_first[2], of_second[2]]
     assert by_reason["new_queries"] == IN_ORDER[6:]
     assert by_reason["requested"] == []
@@ -212,7 +212,7 @@ def test_groups_say_who_judged_their_pairs_last(database: Database) -> None:
     annotate(database, IN_ORDER[0], recipe=FORMER)
     annotate(database, IN_ORDER[0], recipe=OTHER)
     (stale,) = (
-        group for group in count_pending(database, selection()).groups if group.reason == "stale"
+        group for group in count_pending(database, selection()).groups if group.reason == "outdated"
     )
     assert (stale.recipe_id, stale.met, stale.pairs) == (OTHER, ROLE, 1)
 
@@ -234,8 +234,8 @@ def test_pools_add_what_was_requested_and_a_candidate_of_both_counts_once(
     ("taken", "expected"),
     [
         ((("new_queries", 4),), [*range(3), 3]),
-        ((("stale", 1), ("new_queries", 2)), [9, 0, 1]),
-        ((("new_queries", 2), ("stale", 9)), [0, 1, 9, 10]),
+        ((("outdated", 1), ("new_queries", 2)), [9, 0, 1]),
+        ((("new_queries", 2), ("outdated", 9)), [0, 1, 9, 10]),
     ],
 )
 def test_reasons_come_in_their_order_each_with_its_best_pairs(

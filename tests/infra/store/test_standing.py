@@ -123,7 +123,8 @@ def test_figures_are_of_what_the_labels_rest_on(database: Database) -> None:
     figures = label_figures(database, labels_by(SEARCH, ["new"], ["old"]))
     assert (figures.queries, figures.pairs) == (3, 3)
     assert figures.statuses == {"failed": 1, "labelled": 2}
-    assert (figures.labels, figures.support) == ({"1": 2}, {"screened": 2})
+    assert (figures.labels, figures.shape.matches) == ({"1": 2}, {1: 2})
+    assert figures.shape.bases == (("screened", "clear_match", 2),)
     assert figures.recipes == {"new": 1, "old": 1}
     assert (figures.cost.calls, figures.cost.cost_usd) == (3, 1.5), "the failed try has cost"
 

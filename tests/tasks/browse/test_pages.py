@@ -13,7 +13,8 @@ import pytest
 
 from infra.errors import PublishError, SettingsError
 from infra.ids import RecipeId
-from infra.store import annotations
+from infra.settings import StoreSettings
+from infra.store import annotations, open_database
 from infra.store.browsing import FACETS, index_exported
 from infra.store.snapshot import empty_snapshot
 from tasks.benchmarks import columns_of, write_benchmark
@@ -98,7 +99,7 @@ def test_a_pair_shows_tests_mutants_cost_and_what_former_recipes_said(tmp_path: 
     listed = client.get("/pairs").text
     assert "recipes differ" in text_of(listed)
     text = text_of(client.get(links(listed, "pair")[0]).text)
-    for told in ("Verdict: 0", "By a former recipe: 1", "another reason", "$0.002",
+    for told in ("Verdict: 0", "By former settings: 1", "another reason", "$0.002",
                  "reverse a list → z", "survived"):  # fmt: skip
         assert told in text, told
 
@@ -112,6 +113,34 @@ def test_methods_lead_to_their_queries_alone_and_against_another(tmp_path: Path)
     assert "Worst queries" in page
     assert client.get(f"{one}&other=nothing").status_code == 200
     assert client.get("/method?benchmark=x&metric=y&method=z").status_code == 404
+
+
+def test_a_pair_leads_to_the_next_one_and_back(tmp_path: Path) -> None:
+    client = client_of(whole_store(tmp_path / "store"))
+    listed = list(dict.fromkeys(links(client.get("/pairs").text, "pair")))
+    for place, link in enumerate(listed):
+        steps = re.findall(r'rel="(prev|next)" href="([^"]+)"', client.get(link).text)
+        wanted = {"prev": listed[place - 1]} if place else {}
+        wanted |= {"next": listed[place + 1]} if place + 1 < len(listed) else {}
+        assert {way: html.unescape(to) for way, to in steps} == wanted
+
+
+def test_what_the_labels_say_is_drawn_and_counted(tmp_path: Path) -> None:
+    client = client_of(whole_store(tmp_path / "store"))
+    page = client.get("/figures").text
+    assert page.count("<figure") == page.count("<svg") == 3
+    rows = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")]
+    assert ["1", "2"] in rows, "two queries have one match"
+    assert "by reading" in page
+    assert "screened" not in page
+    empty = client_of(open_database(StoreSettings(folder=tmp_path / "empty")))
+    assert "No pair has a label yet" in empty.get("/figures").text
+
+
+def test_the_words_are_explained(tmp_path: Path) -> None:
+    client = client_of(whole_store(tmp_path / "store"))
+    assert 'href="/words"' in client.get("/pairs").text
+    assert "arbiter against the run" in client.get("/words").text
 
 
 def test_pairs_are_found_by_a_text_of_their_code(tmp_path: Path) -> None:

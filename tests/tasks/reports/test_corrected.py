@@ -11,10 +11,11 @@ from tasks.metrics import Qrels, evaluate
 from tasks.reports.corrected import (
     CorrectedScores,
     PeopleLabels,
+    corrected_figures,
     corrected_scores,
     corrected_section,
 )
-from tasks.reports.document import Table
+from tasks.reports.document import Figure
 
 QUERIES, CODES = 300, 6
 NOBODY = PeopleLabels(queries={}, pairs={})
@@ -80,16 +81,27 @@ def test_intervals_hold_the_scores_that_peoples_labels_of_all_pairs_give() -> No
     assert (held >= 0.88 * rounds).all()
 
 
-def test_the_corrected_difference_keeps_its_names_and_the_labels_own_figures() -> None:
+def test_a_metric_is_a_column_and_a_method_a_row_of_scores_and_of_distances() -> None:
     rankings, true, labels = made_up(0)
     found = by_people(rankings, labels, drawn(true, 0, 60, 200))
     assert found
-    names = ["MRR, good", "MRR, poor", "MRR, good - poor", "share of matches"]
-    assert [figure.name for figure in found.figures] == names
+    names = [(each.metric, each.method, each.less) for each in found.figures]
+    assert names == [
+        ("MRR", "good", ""), ("MRR", "poor", ""), ("MRR", "good", "poor"),
+        ("share of matches", "", ""),
+    ]  # fmt: skip
     assert found.figures[0].by_labels == pytest.approx(true_mean(rankings["good"], labels))
     assert (found.queries, found.sampled_queries, found.sampled_pairs) == (QUERIES, 60, 200)
-    (table,) = (block for block in corrected_section(found).blocks if isinstance(block, Table))
-    assert [row[0] for row in table.rows] == names
+    tables = [figure.table for figure in corrected_figures(found)]
+    shown = [(table.header, [row[0] for row in table.rows]) for table in tables]
+    assert shown == [
+        (("", "MRR"), ["good", "poor"]), (("", "MRR"), ["poor"]),
+        (("", "share of matches"), ["all pairs"]),
+    ]  # fmt: skip
+    assert tables[0].caption.startswith("Means over all 300 queries")
+    assert tables[1].caption.startswith("good less each other method")
+    blocks = corrected_section(found).blocks
+    assert sum(isinstance(block, Figure) for block in blocks) == len(tables)
 
 
 def test_a_query_of_which_people_left_out_a_pair_is_no_sampled_query() -> None:
@@ -99,7 +111,7 @@ def test_a_query_of_which_people_left_out_a_pair_is_no_sampled_query() -> None:
     found = by_people(rankings, labels, PeopleLabels(partly, people.pairs))
     assert found
     assert found.sampled_queries == 0
-    assert [figure.name for figure in found.figures] == ["share of matches"]
+    assert [figure.metric for figure in found.figures] == ["share of matches"]
 
 
 def test_pairs_of_another_benchmark_count_for_nothing() -> None:
@@ -113,4 +125,4 @@ def test_without_methods_the_share_of_matches_alone_is_corrected() -> None:
     _, true, labels = made_up(0)
     found = by_people({}, labels, drawn(true, 0, 60, 200))
     assert found
-    assert [figure.name for figure in found.figures] == ["share of matches"]
+    assert [figure.metric for figure in found.figures] == ["share of matches"]

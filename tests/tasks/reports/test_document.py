@@ -5,10 +5,12 @@ Covers `tasks.reports.render`.
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
+import tasks
 from tasks.reports.document import (
     Block,
     Code,
@@ -33,6 +35,7 @@ HOSTILE = [
     "\x00\x1b[31m\u202e",
     "```\n~~~",
 ]
+README = Path(tasks.__file__).with_name("README.md")
 _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
 
@@ -97,7 +100,7 @@ def test_only_addresses_that_lead_somewhere_become_links(
     address: str, on_the_page: int, in_markdown: int
 ) -> None:
     linked = Document(title="t", lead=[Items([Span("there", href=address)])])
-    assert html_page(linked).count("<a href=") == on_the_page
+    assert html_page(linked).count("<a href=") == on_the_page + 1, "with that to the words"
     assert _MARKDOWN.render(markdown_page(linked)).count("<a href=") == in_markdown
 
 
@@ -133,7 +136,21 @@ def test_a_page_has_no_scripts_and_fetches_nothing() -> None:
 
 def test_every_section_is_in_the_contents() -> None:
     page = html_page(document("plain"))
-    assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page) == ["one"]
+    assert re.findall(r'href="#(\w+)"', page) == re.findall(r'<section id="(\w+)"', page)
+    assert re.findall(r'<section id="(\w+)"', page) == ["one", "words"]
+
+
+def test_the_words_of_pages_are_those_of_the_readme() -> None:
+    page = html_page(document("plain"))
+    shown = re.findall(r"<div><dt>(.*)</dt><dd>(.*)</dd></div>", page.split('id="words"')[1])
+    rows = re.findall(r"^\| (.+) \| (.+) \|$", README.read_text("utf-8"), re.MULTILINE)
+    plain = [tuple(re.sub(r"</?\w+>|[`*“”\"']", "", each) for each in row) for row in shown]
+    told = [tuple(re.sub(r"[`*\"']", "", each) for each in row) for row in rows]
+    first = told.index(("word", "meaning")) + 2
+    assert plain == told[first : first + len(plain)]
+    assert {"by running", "by reading", "arbiter against the run", "settings"} <= {
+        word for word, _ in plain
+    }
 
 
 def test_code_keeps_its_lines_and_cannot_end_its_block() -> None:

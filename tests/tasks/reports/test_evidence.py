@@ -28,10 +28,10 @@ def test_the_page_shows_each_claim_with_what_the_code_gave_and_who_confirms_it()
     for words in (
         "What the query demands underspecified",
         "Left open names of parameters; what happens on input that is no text",
-        "answer('192.168.0.1') => True as demanded answer",
-        "answer('::1') => True gave False · a second reader demands open does not count",
-        "answer('256.1.1.1') => False gave True · a second reader demands False answer",
-        "answer('') => False not run OSError: no socket answer",
+        "Calls call expected actual second reader answer('192.168.0.1') True as demanded answer",
+        "answer('::1') True gave False open does not count answer",
+        "answer('256.1.1.1') False gave True False answer",
+        "answer('') False not run OSError: no socket answer",
     ):
         assert words in shown
 
@@ -53,6 +53,36 @@ def test_a_pair_shows_every_call_and_every_execution() -> None:
     assert all(run.program in shown for run in pair.executions)
     assert "numpy==1.26.4" in shown
     assert "No module named 'numpy'" in shown
+
+
+def test_calls_and_test_come_first_and_the_harness_is_folded() -> None:
+    pair = realistic_annotation()
+    own = "def adapted_answer(a):\n    return a\n\ndef test_claim_1():\n    assert True"
+    harness = "def compare(a):\n    pass\n" * 150
+    run = pair.executions[0].model_copy(update={"program": f"{harness}{own}"})
+    page = html_page(judgement_page(pair.model_copy(update={"executions": (run,)}), JUDGED_BY))
+    shown = " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
+    order = [
+        "Calls",
+        "Test runs",
+        "adapted_answer",
+        "harness, 300 lines",
+        "Decision",
+        "Model calls",
+    ]
+    places = [shown.index(words) for words in order]
+    assert places == sorted(places)
+    folded = page.split("harness, 300 lines")[1].split("</details>")[0]
+    assert folded.count("compare") == 150
+    assert page.count("compare") == 150
+
+
+def test_a_written_program_is_shown_whole_whatever_its_names() -> None:
+    pair = realistic_annotation()
+    program = "import os\n\ndef adapted_answer():\n    pass"
+    run = pair.executions[0].model_copy(update={"program": program})
+    page = html_page(judgement_page(pair.model_copy(update={"executions": (run,)})))
+    assert "harness" not in page
 
 
 def test_a_flood_of_output_is_cut() -> None:

@@ -79,9 +79,34 @@ def test_languages_have_rows_and_a_mean_in_which_each_counts_alike() -> None:
 
 def test_the_table_names_every_method_once() -> None:
     text = markdown_page(leaderboard_document(leaderboard()))
-    lines = text.split("## Scores\n\n")[1].split("\n\n")[0].split("\n")
+    title, table = text.split("## Scores\n\n")[1].split("\n\n")[:2]
+    assert title == "### Means over the 40 of 40 queries that have a match"
+    lines = table.split("\n")
     assert len(lines) == 2 + 4
-    assert lines[2].startswith("| a | good | 1.000 \\[1.000, 1.000\\] b c d | ")
+    assert lines[2].startswith("| a | good | 1.000 \\[0.928, 1.000\\] b c d | ")
+
+
+def test_no_interval_is_of_no_width() -> None:
+    for each in leaderboard().rows:
+        for cell in each.cells.values():
+            assert cell.low < cell.high
+
+
+def test_queries_are_counted_by_their_matches() -> None:
+    assert leaderboard().matches == {2: 40}
+    of = benchmark()
+    some = tuple(label for place, label in enumerate(of.labels) if place % 4 or place > 40)
+    board = build_leaderboard(of.model_copy(update={"labels": some}), "f", scores(of), METRICS, 50)
+    assert board.matches == {1: 11, 2: 29}
+    assert "| 1 | 11 |" in markdown_page(leaderboard_document(board))
+
+
+def test_the_speed_of_methods_is_shown_where_it_was_measured() -> None:
+    board = leaderboard()
+    assert "Queries a second" not in html_page(leaderboard_document(board))
+    rows = tuple(row.model_copy(update={"pace": 12.5}) for row in board.rows[:2])
+    shown = markdown_page(leaderboard_document(board.model_copy(update={"rows": rows})))
+    assert "| b | fair | 12.5 | 0.449 |" in shown
 
 
 def test_every_query_has_a_row_for_every_method() -> None:
@@ -123,5 +148,5 @@ def test_the_page_is_whole_shows_every_method_and_obeys_no_text() -> None:
     page = html_page(leaderboard_document(board, 2, board))
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
-    assert page.count("same as fair") == 2, "before and after unjudged results were judged"
+    assert page.count("<td>same as fair</td>") == 2, "before and after unjudged results were judged"
     assert "never judged: 2 pairs" in page

@@ -32,7 +32,7 @@ PLAN = RunPlan(
     reasons=(
         ReasonPlan(reason="new_queries", pending=40, taken=40),
         ReasonPlan(
-            reason="stale", pending=370, taken=200,
+            reason="outdated", pending=370, taken=200,
             causes={"prompt of arbiter": 300, "model": 70},
         ),
         ReasonPlan(reason="failed", pending=0, taken=0, not_due=3),
@@ -55,7 +55,7 @@ def with_(**changes: object) -> RunPlan:
 
 def test_the_sentence_names_what_is_taken_of_what_is_pending() -> None:
     assert plan_sentence(PLAN) == (
-        "240 of 412 pending pairs of std<lib>: new queries 40, stale 200"
+        "240 of 412 pending pairs of std<lib>: new queries 40, outdated 200"
     )
     assert plan_sentence(with_(reasons=())) == "0 of 0 pending pairs of std<lib>"
 
@@ -70,7 +70,7 @@ def test_the_table_has_a_row_for_each_reason_and_one_for_all() -> None:
 
 def test_the_notes_say_what_changed_and_what_waits() -> None:
     notes = "\n".join(plan_notes(PLAN))
-    assert "stale, by what has changed since: prompt of arbiter 300, model 70" in notes
+    assert "outdated, by what has changed since: prompt of arbiter 300, model 70" in notes
     assert "not due yet: 3 failed pairs" in notes
     assert "skipped: 2 pairs" in notes
     assert "$2.00 are spent" in notes
@@ -84,5 +84,5 @@ def test_the_page_escapes_what_it_is_given() -> None:
     page = plan_page(PLAN)
     assert "std&lt;lib&gt;" in page
     assert "<lib>" not in page
-    assert "188 with a fresh label" in page
-    assert "- stale: judged by a former recipe" in page
+    assert "188 up to date" in page
+    assert "- outdated: judged by former settings" in page

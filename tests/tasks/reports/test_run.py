@@ -127,7 +127,7 @@ def test_the_page_has_no_scripts_and_fetches_nothing() -> None:
 def test_every_entry_of_the_contents_leads_to_a_section() -> None:
     page = page_of(realistic_report())
     targets = re.findall(r'href="#([a-z]+)"', page)
-    assert len(set(targets)) == 5
+    assert len(set(targets)) == 6
     assert set(targets) <= set(re.findall(r'<section id="([a-z]+)"', page))
 
 

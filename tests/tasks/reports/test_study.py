@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.reports.document import Figure
+from tasks.reports.figures import Dots
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.study import (
     Line,
@@ -93,7 +95,10 @@ def test_a_study_without_evidence_says_why_and_shows_what_is_published(tmp_path:
     (section,) = (each for each in report.sections if each.study == "size")
     assert section.problem == "no labels: annotate first"
     assert [line.ours for line in section.lines] == [None] * 8
-    assert "Not computed here: no labels: annotate first" in html_page(study_document(report))
+    page = html_page(study_document(report))
+    assert f"{section.title}: no labels: annotate first ({section.command})" in page
+    assert f"<h2>{section.title}" not in page
+    assert "412,080" not in page, "published alone"
     nothing = build_report(Evidence({}, NOTHING), "t", "now")
     assert {each.study for each in nothing.sections if each.study and not each.problem} == {
         "corpus"
@@ -140,6 +145,37 @@ def test_text_that_is_not_ours_is_escaped(tmp_path: Path) -> None:
     assert "a &lt;title&gt;" in page
     markdown = markdown_page(study_document(report))
     assert "<script>" not in markdown
+
+
+def test_differences_are_taken_from_papers_of_the_same_corpus_alone(tmp_path: Path) -> None:
+    page = markdown_page(study_document(build_report(full_evidence(tmp_path), "t", "now")))
+    assert f"| pairs | 800 | 412,080 | \\-411,280 | {NONE} | v2, Table II |" in page
+    assert f"| pairs | 800 | 108,896 | {NONE} | {NONE} | v1, Table 1 |" in page
+    assert "No difference is taken from v1: the corpus is another." in page
+    ours = replace(full_evidence(tmp_path), conditions=CONDITIONS | {"source": "jsonl"})
+    page = markdown_page(study_document(build_report(ours, "t", "now")))
+    assert f"| pairs | 800 | 412,080 | {NONE} | v2, Table II |" in page, "nor a column of them"
+    assert "taken from v2, v1: the corpus is another" in page
+
+
+def test_studies_have_drawings_with_the_papers_values_beside_ours(report: StudyReport) -> None:
+    document = study_document(report)
+    drawn = {
+        section.title: block
+        for section in document.sections
+        for block in section.blocks
+        if isinstance(block, Figure)
+    }
+    assert "rank 1" not in drawn["Share of matches by candidate rank"].alt
+    assert drawn["Share of matches by candidate rank"].alt.startswith("share by rank: 1: ")
+    assert drawn["Matches of a query"].alt.startswith("queries by matches: 0: ")
+    assert drawn["Queries of a code"].alt.startswith("codes by queries: 1: ")
+    cost = drawn["Seconds and dollars of clear and unclear pairs"].image
+    assert isinstance(cost, Dots)
+    assert ("clear: v2, section on cost", 10.0) in [(dot.name, dot.value) for dot in cost.dots]
+    rounds = drawn["Agreement between rounds of labelling"].image
+    assert isinstance(rounds, Dots)
+    assert rounds.ends == (-1.0, 1.0)
 
 
 def test_studies_come_in_the_papers_order_and_the_conditions_with_theirs(

@@ -4,12 +4,14 @@ import re
 
 import pytest
 
+from tasks.reports.figures import Points
 from tasks.reports.leaderboard import MethodScores
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
 from tasks.reports.training import (
     GAINED,
     TrainingReport,
+    epoch_figures,
     epochs_table,
     gains_of,
     gains_table,
@@ -78,6 +80,15 @@ def test_the_page_has_base_recipe_data_and_licences() -> None:
         assert expected in told, expected
         assert expected in text, expected
     assert "<script>alert" not in page
+
+
+def test_loss_and_dev_score_are_drawn_over_epochs() -> None:
+    loss, score = epoch_figures(report().history)
+    assert loss.image == Points("epoch", "loss", ((1.0, 2.5), (2.0, 1.5)))
+    assert score.image == Points("epoch", "dev NDCG@10", ((0.0, 0.2), (1.0, 0.4), (2.0, 0.3)))
+    assert html_page(training_document(report())).count("<svg") == 2
+    bare = report().history.model_copy(update={"losses": (), "scores": (), "steps": 0})
+    assert len(epoch_figures(bare)) == 1
 
 
 def test_each_epoch_has_its_last_loss_and_its_dev_score() -> None:

@@ -87,7 +87,7 @@ def test_a_score_stands_with_its_gain_dev_score_and_pairs() -> None:
     mean, low, high = interval(report(), "cosqa", "none")
     gain = rows["MRR, test queries: bench", f"{BASE}, cosqa less none", ""]
     assert gain == [f"{mean:.4f} [{low:.4f}, {high:.4f}]", NONE, NONE, "3"]
-    assert rows["pairs, test queries: bench", f"{BASE}, cosqa", ""] == ["1,234", NONE, NONE, "3"]
+    assert rows["pairs, test queries: bench", f"{BASE}, cosqa", ""] == ["1,234", NONE, "3"]
     dev = [name for table, name, _ in rows if table == "dev MRR, test queries: bench"]
     assert dev == [f"{BASE}, cosqa", f"{BASE}, cosqa-plus"], "the base was not trained"
 

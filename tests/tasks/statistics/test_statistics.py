@@ -40,11 +40,27 @@ def test_the_same_values_give_the_same_interval() -> None:
     assert bootstrap_interval(values) == bootstrap_interval(values)
 
 
-@pytest.mark.parametrize("values", [[], [0.3], [0.3, 0.3, 0.3]])
-def test_without_variation_the_interval_is_a_point(values: list[float]) -> None:
-    found = bootstrap_interval(np.array(values, np.float64))
-    assert found.low == pytest.approx(found.mean)
-    assert found.high == pytest.approx(found.mean)
+@pytest.mark.parametrize(
+    ("values", "ends", "low", "high"),
+    [
+        ([1.0] * 36, (0.0, 1.0), 0.9201, 1.0),  # 1 - .05^(1/36) = .0798, about 3 in 36
+        ([0.0] * 36, (0.0, 1.0), 0.0, 0.0798),
+        ([0.5] * 36, (0.0, 1.0), 0.4600, 0.5399),
+        ([0.0] * 36, (-1.0, 1.0), -0.0798, 0.0798),
+        ([0.3], (0.0, 1.0), 0.015, 0.965),
+    ],
+)
+def test_without_variation_the_interval_is_that_of_the_rule_of_three(
+    values: list[float], ends: tuple[float, float], low: float, high: float
+) -> None:
+    found = bootstrap_interval(np.array(values, np.float64), ends=ends)
+    assert found.mean == values[0]
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_nothing_has_no_interval() -> None:
+    found = bootstrap_interval(np.array([], np.float64))
+    assert (found.mean, found.low, found.high) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tasks.stages.annotate.plan import PendingRound, taken_pairs
 from tests.fakes.labels import labels_by
 
 NEW, FAILED, STALE = 40, 3, 100
-ALL: dict[Reason, int] = {"new_queries": NEW, "failed": FAILED, "stale": STALE}
+ALL: dict[Reason, int] = {"new_queries": NEW, "failed": FAILED, "outdated": STALE}
 
 
 def round_of(groups: list[PendingGroup]) -> PendingRound:
@@ -34,11 +34,11 @@ ROUND = round_of([PendingGroup(reason, True, RecipeId(""), "", n) for reason, n 
     ("policy", "expected"),
     [
         ({}, [ALL, ALL]),
-        ({"take": ("stale", "failed")}, [{"stale": 100, "failed": 3}] * 2),
-        ({"take": ("stale", "failed"), "pairs": 101}, [{"stale": 100, "failed": 1}, {}]),
+        ({"take": ("outdated", "failed")}, [{"outdated": 100, "failed": 3}] * 2),
+        ({"take": ("outdated", "failed"), "pairs": 101}, [{"outdated": 100, "failed": 1}, {}]),
         ({"pairs": 145}, [ALL, {"new_queries": 2}]),
-        ({"limits": {"stale": 7}}, [ALL | {"stale": 7}, {"new_queries": 40, "failed": 3}]),
-        ({"limits": {"new_queries": 0}, "pairs": 50}, [{"failed": 3, "stale": 47}, {}]),
+        ({"limits": {"outdated": 7}}, [ALL | {"outdated": 7}, {"new_queries": 40, "failed": 3}]),
+        ({"limits": {"new_queries": 0}, "pairs": 50}, [{"failed": 3, "outdated": 47}, {}]),
     ],
 )  # fmt: skip
 def test_reasons_are_taken_in_their_order_within_limits_that_hold_over_all_rounds(
@@ -53,10 +53,10 @@ def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:
         [
             PendingGroup("failed", False, RecipeId(""), "", 4),
             PendingGroup("failed", True, RecipeId(""), "", 2),
-            PendingGroup("stale", True, RecipeId("r"), "screener", 3),
-            PendingGroup("stale", True, RecipeId("q"), "arbiter,screener", 5),
-            PendingGroup("stale", True, RecipeId("q"), "screener", 1),
+            PendingGroup("outdated", True, RecipeId("r"), "screener", 3),
+            PendingGroup("outdated", True, RecipeId("q"), "arbiter,screener", 5),
+            PendingGroup("outdated", True, RecipeId("q"), "screener", 1),
         ]
     )
-    assert pending.pending == {"failed": 2, "stale": 9}
+    assert pending.pending == {"failed": 2, "outdated": 9}
     assert pending.not_due == 4

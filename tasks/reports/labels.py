@@ -1,0 +1,58 @@
+"""What labels say, drawn: matches per query, share of matches by rank, what the labels rest on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import isnan
+
+from infra.summaries import LabelShape, RankCounts
+from tasks.reports.document import Figure, Table
+from tasks.reports.figures import Dot, columns_figure, dots_figure, stack_figure
+from tasks.statistics.intervals import Interval, wilson_interval
+from tasks.statistics.people import Agreement
+
+
+def shape_figures(shape: LabelShape) -> Iterator[Figure]:
+    """Yield what is known of labels, each a figure."""
+    if shape.matches:
+        yield matches_figure(shape.matches)
+    if shape.ranks:
+        yield _ranks_figure(shape.ranks)
+    if shape.bases:
+        counts = {(support, path): number for support, path, number in shape.bases}
+        yield stack_figure(counts, "rests on", "path", "What the labels rest on")
+
+
+def matches_figure(matches: Mapping[int, int]) -> Figure:
+    """Return how many queries have how many matches."""
+    columns = [Dot(str(number), queries, digits=0) for number, queries in matches.items()]
+    rows = [(str(number), f"{queries:,}") for number, queries in matches.items()]
+    table = Table(("matches", "queries"), rows, caption="Matches per query")
+    return columns_figure("matches", "queries", columns, table)
+
+
+def _ranks_figure(ranks: Sequence[RankCounts]) -> Figure:
+    """Return the share of matches among the labelled candidates of each rank, by Wilson."""
+    found = [(each, wilson_interval(each.matches, each.labelled)) for each in ranks]
+    dots = [Dot(str(each.rank), one.mean, one.low, one.high) for each, one in found]
+    rows = [
+        (dot.name, f"{each.matches:,}", f"{each.labelled:,}", str(dot))
+        for (each, _), dot in zip(found, dots, strict=True)
+    ]
+    header = ("rank", "matches", "labelled", "share [95% interval]")
+    table = Table(header, rows, caption="Share of matches by the rank of the candidate")
+    return columns_figure("rank", "share of matches", dots, table)
+
+
+def agreement_figure(found: Agreement) -> Figure:
+    """Return how far annotators agree, on the line from -1 to 1."""
+    named = {"Krippendorff's alpha, all": found.alpha} | {
+        f"Cohen's kappa, {two.first} and {two.second}": two.kappa for two in found.each_two
+    }
+    dots = [_dot(name, one) for name, one in named.items() if not isnan(one.mean)]
+    rows = [(dot.name, str(dot)) for dot in dots]
+    header = ("measure", "agreement [95% interval]")
+    return dots_figure("agreement", dots, Table(header, rows), (-1.0, 1.0))
+
+
+def _dot(name: str, one: Interval) -> Dot:
+    """Return a value, whose interval is none where resamples do not differ."""
+    return Dot(name, one.mean, one.low, one.high) if one.low < one.high else Dot(name, one.mean)
