@@ -17,7 +17,8 @@ from agents.gates.static_checks import (
     demands_emptiness,
     faults_of,
     names_defined_by,
-    sets_on_target,
+    reads_callers,
+    unseen_apart,
 )
 from agents.gates.stubs import functions_of
 from infra.languages._programs import (
@@ -48,7 +49,8 @@ class PythonRules(Rules):
 
     faults_of = staticmethod(faults_of)
     without_messages = staticmethod(without_messages)
-    sets_on_target = staticmethod(sets_on_target)
+    unseen_apart = staticmethod(unseen_apart)
+    reads_callers = staticmethod(reads_callers)
 
     def expects_by_arguments(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
         """Return whether a program works out expected values from arguments."""

@@ -93,7 +93,7 @@ class OracleValidator:
                 if _what_was_tested(copied) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
-        if place := self._rules.sets_on_target(draft.program):
+        if place := self._rules.unseen_apart(draft.program, code):
             return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
@@ -155,7 +155,12 @@ class OracleValidator:
     async def _faults_of_emptiness(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return whether a program passes where nothing is returned in place of something."""
+        """Return whether a program passes where nothing is returned in place of something.
+
+        What returns it stands around the code, whose callers are others then.
+        """
+        if self._rules.reads_callers(code):
+            return {}
         for emptied, telling in self.language.emptied_of(code):
             if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue

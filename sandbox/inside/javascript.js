@@ -738,7 +738,8 @@
       const run = vm.compileFunction(job.code, names, { filename: TARGET });
       const found = run.apply(made.exports, given);
       const exported = made.exports;
-      const named = typeof exported === "function" ? { [exported.name]: exported } : {};
+      const isCalled = typeof exported === "function";
+      const named = isCalled ? { [exported.name]: exported, exports: exported } : {};
       const all = Object.entries({ ...named, ...exported, ...found });
       return Object.fromEntries(all.filter(([, value]) => isSent(value)));
     }
@@ -838,7 +839,7 @@
     function given(name) {
       const plain = String(name).replace(/^node:/, "");
       if (/^(\.\/)?target(\.js)?$/.test(plain)) {
-        return (peer.module ??= peer.ask(LOAD, undefined, []));
+        return (peer.module ??= callable(peer.ask(LOAD, undefined, [])));
       }
       if (plain === "assert") return counted;
       if (plain === "assert/strict") return counted.strict;
@@ -850,6 +851,12 @@
       }
       const message = `Cannot find module '${name}': a program has node's own modules and 'target'`;
       throw Object.assign(new Error(message), { code: "MODULE_NOT_FOUND" });
+    }
+
+    // Return a module that is a function itself as one that has the others.
+    function callable(all) {
+      if (typeof all.exports !== "function") return all;
+      return Object.assign((...values) => all.exports(...values), all);
     }
 
     function counting(check) {
