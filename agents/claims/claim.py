@@ -223,11 +223,9 @@ def is_value(text: str) -> bool:
         return found[1].rpartition(".")[2] not in _TOO_BROAD
     effect, way, source = demand_of(text)
     if effect or way:
-        if way == "one of":
-            return effect in ("", "prints") and _is_choice(source, is_text=bool(effect))
-        (wanted,) = _known_value(source) or (None,)
         if way:
-            return effect in ("", "prints") and _is_telling(way, wanted)
+            return effect in ("", "prints") and _is_telling(way, source)
+        (wanted,) = _known_value(source) or (None,)
         if effect == "leaves":
             return isinstance(wanted, dict) and all(
                 isinstance(name, str) and name.isidentifier() and not name.startswith("_")
@@ -241,19 +239,18 @@ def is_value(text: str) -> bool:
 def _listed(source: str) -> list[str]:
     """Return the parts of a list, as source; none of another expression."""
     tree = expression(f"({source}\n)")
-    return [*map(ast.unparse, tree.elts)] if isinstance(tree, ast.List | ast.Tuple | ast.Set) else []
+    return (
+        [*map(ast.unparse, tree.elts)] if isinstance(tree, ast.List | ast.Tuple | ast.Set) else []
+    )
 
 
-def _is_choice(source: str, *, is_text: bool) -> bool:
-    """Return whether a list has values of which one may be demanded, and not both truths."""
-    values = _listed(source)
-    is_whole = all(map(is_value, values)) and (not is_text or bool(_known_value(source)))
-    is_free = all(any(same_value(truth, one) for one in values) for truth in ("True", "False"))
-    return 1 < len(values) <= _MOST_VALUES and is_whole and not is_free
-
-
-def _is_telling(way: str, wanted: object) -> bool:
-    """Return whether there are texts that do not meet a demand for less than one."""
+def _is_telling(way: str, source: str) -> bool:
+    """Return whether there are values that do not meet a demand for less than a value."""
+    if way == "one of":
+        values = _listed(source)
+        is_free = all(any(same_value(truth, one) for one in values) for truth in ("True", "False"))
+        return 1 < len(values) <= _MOST_VALUES and all(map(is_value, values)) and not is_free
+    (wanted,) = _known_value(source) or (None,)
     if not isinstance(wanted, str):
         return False
     if way == "contains":

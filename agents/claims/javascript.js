@@ -137,7 +137,6 @@ const claims = (() => {
 
   return {
     called,
-    module: { exports: new Proxy(called("exports"), { get: (_, name) => called(name) }) },
     // Begin with a folder, variables and a program's arguments of its own.
     begin([files, variables, words]) {
       fs.mkdirSync(FOLDER, { recursive: true });

@@ -38,7 +38,7 @@ from infra.languages.javascript import JavaScript
 
 _MOST_STATEMENTS = 8
 _LARGEST = 2**53  # of whole numbers that are exact in JavaScript
-_OF_MODULE = re.compile(r"^(?:module\.)?(?:exports\.)?(?=[\w$]+$)")  # before a function's name
+_OF_MODULE = re.compile(r"\b(?:module\.)?exports\.(?=\w)|\bmodule\.(?=exports\b)")  # before names
 _FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
 
@@ -350,10 +350,8 @@ class JavaScriptClaims(SyntaxTreeClaims):
     def _head(self, adapter: str, code: str) -> str:
         names = sorted(JavaScript().called_names(code))
         called = "\n".join(f"const {name} = claims.called({json.dumps(name)});" for name in names)
-        own = f"(() => {{\n{called}\n{adapter}\nreturn {NAME};\n}})()"  # hides what is around it
-        made = (
-            f"claims.adapter = ((module, exports) => {own})(claims.module, claims.module.exports);"
-        )
+        own = _OF_MODULE.sub("", adapter)
+        made = f"claims.adapter = (() => {{\n{called}\n{own}\nreturn {NAME};\n}})();"
         return f"{_helpers('javascript.js')}\n{made}"
 
     def _call(self, parts: "Parts") -> str:

@@ -123,7 +123,3 @@ class Rules(ABC):
     def unseen_apart(self, program: str, code: str) -> str:  # noqa: ARG002 - by default nothing
         """Return what a process of the code's own does not see, "" for nothing."""
         return ""
-
-    def reads_callers(self, code: str) -> bool:  # noqa: ARG002 - by default none does
-        """Return whether code reads the frames of its callers."""
-        return False

@@ -17,7 +17,6 @@ from agents.gates.static_checks import (
     demands_emptiness,
     faults_of,
     names_defined_by,
-    reads_callers,
     unseen_apart,
 )
 from agents.gates.stubs import functions_of
@@ -50,7 +49,6 @@ class PythonRules(Rules):
     faults_of = staticmethod(faults_of)
     without_messages = staticmethod(without_messages)
     unseen_apart = staticmethod(unseen_apart)
-    reads_callers = staticmethod(reads_callers)
 
     def expects_by_arguments(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
         """Return whether a program works out expected values from arguments."""

@@ -7,6 +7,7 @@ from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
 from infra.languages._programs import (
     DUMMY,
+    FRAMES,
     UNREADABLE,
     DottedNames,
     FunctionNode,
@@ -31,7 +32,6 @@ _OF_CODE = {
     "__code__", "__loader__", "__spec__", "f_code", "gi_code", "cr_code", "ag_code", "get_source",
     "get_code",
 }  # fmt: skip
-_FRAMES = {"inspect.stack", "inspect.getouterframes", "sys._getframe", "traceback.extract_stack"}
 _SIZES = frozenset({"len", "shape", "size", "empty"})
 _RANDOM = ("random.", "numpy.random.")
 _SEEDED = (".seed", ".Random", ".default_rng", ".RandomState", ".Generator")  # by their argument
@@ -109,35 +109,22 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
 
 
 def unseen_apart(program: str, code: str) -> str:
-    """Return what a process of the code's own does not see, "" for nothing.
+    """Return what an isolated process of the code does not see, "" for nothing.
 
-    That is what the program sets on modules, and the frames of the code's callers.
+    That is what a program sets on modules, and frames of the code's callers.
     """
-    if reads_callers(code):
-        return "the code reads the frames of its callers"
-    tree = parse_or_none(program)
-    nodes = [*ast.walk(tree)] if tree else []
-    names = DottedNames(tree or ast.Module([], []))
-    imports = (alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names)
-    modules = {_TARGET, *(name.partition(".")[0] for name in imports)} - {"sys"}
+    if found := FRAMES.search(code):
+        return f"the code reads {found[0]}"
+    tree = parse_or_none(program) or ast.Module([], [])
+    names, nodes = DottedNames(tree), [*ast.walk(tree)]
+    imports = (alias for node in nodes if isinstance(node, ast.Import) for alias in node.names)
+    modules = {alias.name.partition(".")[0] for alias in imports} - {"sys"}
     for node in nodes:
-        is_call = isinstance(node, ast.Call) and names.of(node.func).endswith("setattr")
-        is_set = is_call or isinstance(node, ast.Attribute)
         for changed in _changed_by(node, names):
-            module, *rest = changed.split(".")
-            if rest and module in (modules if is_set else {_TARGET}):
+            is_set = isinstance(node, ast.Attribute) and changed.partition(".")[0] in modules
+            if is_set or changed.startswith(f"{_TARGET}."):
                 return f"line {getattr(node, 'lineno', 0)} sets {changed}"
     return ""
-
-
-def reads_callers(code: str) -> bool:
-    """Return whether code reads the frames of its callers, which differ where it is wrapped."""
-    tree = parse_or_none(code) or ast.Module([], [])
-    names = DottedNames(tree)
-    return any(
-        isinstance(node, ast.Attribute) and (node.attr == "f_back" or names.of(node) in _FRAMES)
-        for node in ast.walk(tree)
-    )
 
 
 def demands_emptiness(program: str) -> bool:

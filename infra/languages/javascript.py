@@ -25,9 +25,8 @@ _CALLED = re.compile(
     r"throw|true|try|typeof|var|void|while|with|yield)$)[A-Za-z_$][\w$]*"
 )
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
-_EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
-_UNNAMED = re.compile(
-    r"^export\s+default\s+(?=(?:async\s+)?(?:function\s*\*?\s*\(|\(|[\w$]+\s*=>))", re.MULTILINE
+_EXPORT = re.compile(
+    r"^export\s+(default\s+)?(?=function|async|const|let|var|\(|[\w$]+\s*=>)", re.MULTILINE
 )
 _NAMED = re.compile(r"\bmodule\.exports\s*=\s*(?:async\s+)?function\b\s*\*?\s*([\w$]+)")
 _MUTATED = Kinds(
@@ -175,8 +174,8 @@ class JavaScript(ReturningLanguage):
 
 
 def _without_export(code: str) -> str:
-    """Return a code as a script has it: a function without a name is what its module exports."""
-    return _EXPORT.sub("", _UNNAMED.sub("module.exports = ", code))
+    """Return a code as a script has it: its default is what the module itself is."""
+    return _EXPORT.sub(lambda found: "module.exports = " if found[1] else "", code)
 
 
 def _function_in(value: Node | None) -> Node | None:

@@ -75,11 +75,11 @@ function cosqa_returned(functions, way, tells) {
   }
 
   const exported = module.exports;
-  const isCalled = typeof exported === "function";
-  const own = isCalled ? { [exported.name]: exported, exports: exported } : exported;
+  const isOne = typeof exported === "function";
+  const own = isOne ? { [exported.name]: exported, exports: exported } : exported;
   const all = Object.entries({ ...own, ...functions }).map(([name, value]) => {
-    const isChanged = typeof value === "function" && !/^class\b/.test(String(value));
-    return [name, isChanged ? (...values) => returned(value(...values)) : value];
+    const isCalled = typeof value === "function" && !/^class\b/.test(String(value));
+    return [name, isCalled ? (...values) => returned(value(...values)) : value];
   });
   return Object.fromEntries(all);
 }

@@ -738,8 +738,7 @@
       const run = vm.compileFunction(job.code, names, { filename: TARGET });
       const found = run.apply(made.exports, given);
       const exported = made.exports;
-      const isCalled = typeof exported === "function";
-      const named = isCalled ? { [exported.name]: exported, exports: exported } : {};
+      const named = typeof exported === "function" ? { [exported.name]: exported, exports: exported } : {};
       const all = Object.entries({ ...named, ...exported, ...found });
       return Object.fromEntries(all.filter(([, value]) => isSent(value)));
     }
@@ -853,11 +852,8 @@
       throw Object.assign(new Error(message), { code: "MODULE_NOT_FOUND" });
     }
 
-    // Return a module that is a function itself as one that has the others.
-    function callable(all) {
-      if (typeof all.exports !== "function") return all;
-      return Object.assign((...values) => all.exports(...values), all);
-    }
+    // Return a module, which may be a function itself.
+    const callable = (all) => (all.exports ? Object.assign((...values) => all.exports(...values), all) : all);
 
     function counting(check) {
       return (...values) => {

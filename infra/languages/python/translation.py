@@ -12,23 +12,14 @@ _FIXES = (
     "dict", "except", "exec", "filter", "has_key", "map", "ne", "numliterals", "print", "raise",
     "repr", "zip",
 )  # fmt: skip
-# What libraries had when codes were written → what they have in its place.
-_GONE = {
-    re.compile(rf"\b{gone}"): there
-    for gone, there in {
-        r"(?:np|numpy)\.(int|float|complex|bool|object|str)\b": r"\1",
-        r"(np|numpy)\.NaN\b": r"\1.nan",
-        r"(np|numpy)\.product\b": r"\1.prod",
-        r"(np|numpy)\.float_\b": r"\1.float64",
-        r"scipy\.ndimage\.(?:filters|interpolation|measurements|morphology)\.": "scipy.ndimage.",
-        r"collections\.((?:Mutable)?(?:Mapping|Sequence|Set)|Iterable|Iterator|Callable|Hashable)\b":
-            r"collections.abc.\1",
-        r"yaml\.load\((?=[^(),]+(?:\([^()]*\))?\))": "yaml.unsafe_load(",
-        r"string\.(letters|lowercase|uppercase)\b": r"string.ascii_\1",
-        r"base64\.(en|de)codestring\b": r"base64.\1codebytes",
-        r"time\.clock\(": "time.perf_counter(",
-    }.items()
-}  # fmt: skip
+_GONE = {  # what libraries had when codes were written → what they have in its place
+    r"\b(?:np|numpy)\.(int|float|complex|bool|object|str)\b": r"\1",
+    r"\b(np|numpy)\.NaN\b": r"\1.nan",
+    r"\bscipy\.ndimage\.(?:filters|interpolation|measurements|morphology)\.": "scipy.ndimage.",
+    r"\bcollections\.(?=(?:Mutable)?(?:Mapping|Sequence|Set)\b|Iterable\b)": "collections.abc.",
+    r"\byaml\.load\((?=[^(),]+(?:\([^()]*\))?\))": "yaml.unsafe_load(",
+    r"\bstring\.(letters|lowercase|uppercase)\b": r"string.ascii_\1",
+}
 _LONGEST = 100_000  # characters that are read
 # Expressions that begin with one of their parts.
 _LEFT_FIRST = (ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.Subscript, ast.Tuple)
@@ -41,7 +32,7 @@ def translated(code: str) -> str:
         return code
     made = _of_python_3(code)
     for gone, there in _GONE.items():
-        made = gone.sub(there, made)
+        made = re.sub(gone, there, made)
     return made
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agents.claims.adapter import adapter_fault
 from agents.evidence import Draft, RunOutcome
 from agents.gates.outcomes import PythonRules
-from agents.gates.static_checks import faults_of, reads_callers, unseen_apart
+from agents.gates.static_checks import faults_of, unseen_apart
 from agents.gates.stubs import functions_of, stub_fault, usable_stubs
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
@@ -193,7 +193,7 @@ def test_a_program_may_set_what_the_code_lacks_and_nothing_else(line: str) -> No
     ("line", "found"),
     [
         ("import numpy as np\nnp.complex = complex", "line 3 sets numpy.complex"),
-        ("import time\nsetattr(time, 'time', lambda: 9)", "line 3 sets time.time"),
+        ("import time\ntime.time = lambda: 9", "line 3 sets time.time"),
         ("import sys\nsys.argv = ['p']", ""),
         ("import os\nos.environ['HOME'] = '/x'", ""),
         ("import json\nassert target.total(json.loads('json.loads')) == 1", ""),
@@ -208,7 +208,7 @@ def test_what_a_program_sets_on_modules_is_unseen_by_another_process(line: str, 
     [("inspect.currentframe().f_back", True), ("sys._getframe(1)", True), ("np.stack(1)", False)],
 )
 def test_code_that_reads_its_callers_frames_is_not_run_apart(frame: str, reads: bool) -> None:
-    assert reads_callers(f"def f():\n    return {frame}") is reads
+    assert bool(Python().emptied_of(f"def f():\n    return {frame}")) is not reads
     assert bool(unseen_apart("import target", f"def f():\n    return {frame}")) is reads
 
 

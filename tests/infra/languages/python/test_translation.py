@@ -70,7 +70,7 @@ def test_any_other_code_stays_as_it_is(code: str) -> None:
     [
         ("yaml.load(f)", "yaml.unsafe_load(f)"),
         ("yaml.load(open(path))", "yaml.unsafe_load(open(path))"),
-        ("x = numpy.product(a, dtype=np.float)", "x = numpy.prod(a, dtype=float)"),
+        ("x = numpy.sum(a, dtype=np.float)", "x = numpy.sum(a, dtype=float)"),
         ("scipy.ndimage.filters.convolve(a, b)", "scipy.ndimage.convolve(a, b)"),
         ("yaml.load(f, Loader=yaml.Loader)", "yaml.load(f, Loader=yaml.Loader)"),
         ("np.float32(np.int_(1)), np.nan", "np.float32(np.int_(1)), np.nan"),
