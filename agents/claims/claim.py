@@ -157,6 +157,8 @@ def same_value(one: str, other: str) -> bool:
 
 def _is_met(given: Demand, demanded: Demand) -> bool:
     """Return True if a known value, or the same demand, meets a demand for less than a value."""
+    if demanded.way == "one of" and not (given.way or given.effect):
+        return any(same_value(given.wanted, one) for one in _listed(demanded.wanted))
     wanted = _known_value(demanded.wanted)
     value = _known_value(given.wanted)
     if not wanted or not value or given.way:
@@ -221,9 +223,9 @@ def is_value(text: str) -> bool:
         return found[1].rpartition(".")[2] not in _TOO_BROAD
     effect, way, source = demand_of(text)
     if effect or way:
-        (wanted,) = _known_value(source) or (None,)
         if way:
-            return effect in ("", "prints") and _is_telling(way, wanted)
+            return effect in ("", "prints") and _is_telling(way, source)
+        (wanted,) = _known_value(source) or (None,)
         if effect == "leaves":
             return isinstance(wanted, dict) and all(
                 isinstance(name, str) and name.isidentifier() and not name.startswith("_")
@@ -234,11 +236,21 @@ def is_value(text: str) -> bool:
     return bool(text) and are_arguments(text) and not settings_in(text)[0]
 
 
-def _is_telling(way: str, wanted: object) -> bool:
+def _listed(source: str) -> list[str]:
+    """Return the parts of a list, as source; none of another expression."""
+    tree = expression(f"({source}\n)")
+    return (
+        [*map(ast.unparse, tree.elts)] if isinstance(tree, ast.List | ast.Tuple | ast.Set) else []
+    )
+
+
+def _is_telling(way: str, source: str) -> bool:
     """Return True if there are values that do not meet a demand for less than a value."""
     if way == "one of":
-        is_some = isinstance(wanted, list | tuple | set) and 1 < len(wanted) <= _MOST_VALUES
-        return is_some and not all(meets(truth, way, wanted) for truth in (True, False))
+        values = _listed(source)
+        is_free = all(any(same_value(truth, one) for one in values) for truth in ("True", "False"))
+        return 1 < len(values) <= _MOST_VALUES and all(map(is_value, values)) and not is_free
+    (wanted,) = _known_value(source) or (None,)
     if not isinstance(wanted, str):
         return False
     if way == "contains":

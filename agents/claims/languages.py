@@ -11,6 +11,7 @@ program rejects a value that the adapter makes where it is the expected one.
 import base64
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from importlib.resources import files
@@ -37,6 +38,7 @@ from infra.languages.javascript import JavaScript
 
 _MOST_STATEMENTS = 8
 _LARGEST = 2**53  # of whole numbers that are exact in JavaScript
+_OF_MODULE = re.compile(r"\b(?:module\.)?exports\.(?=\w)|\bmodule\.(?=exports\b)")  # before names
 _FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
 
@@ -178,7 +180,7 @@ class _JavaScriptAdapter(_Adapter):
     def _calls(self, node: Node) -> bool:
         """Return True if a call is one of the code, or hands out what one gave."""
         function, arguments = map(node.child_by_field_name, ("function", "arguments"))
-        name = text_of(function) if function else ""
+        name = _OF_MODULE.sub("", text_of(function)) if function else ""
         given = arguments.named_children if arguments else []
         if name in self.hands_on:
             return len(given) == 1 and self._hands_out(given[0])
@@ -348,7 +350,8 @@ class JavaScriptClaims(SyntaxTreeClaims):
     def _head(self, adapter: str, code: str) -> str:
         names = sorted(JavaScript().called_names(code))
         called = "\n".join(f"const {name} = claims.called({json.dumps(name)});" for name in names)
-        made = f"claims.adapter = (() => {{\n{called}\n{adapter}\nreturn {NAME};\n}})();"
+        own = _OF_MODULE.sub("", adapter)
+        made = f"claims.adapter = (() => {{\n{called}\n{own}\nreturn {NAME};\n}})();"
         return f"{_helpers('javascript.js')}\n{made}"
 
     def _call(self, parts: "Parts") -> str:

@@ -128,7 +128,7 @@ class Committee:
             decision = await self._judge_by_claims(translated, trace, testers)
             if text == pair.code.text:
                 return decision
-            reason = f"as translated to Python 3: {decision.reason}"
+            reason = f"as translated to today's Python: {decision.reason}"
             return decision.model_copy(update={"reason": reason})
         screening = await Screener(trace.model).screen(pair) if configuration.screens else None
         is_run = testers is not None

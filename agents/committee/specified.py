@@ -254,10 +254,12 @@ def _with_reason(run: ClaimRun, fault: str) -> ClaimRun:
 def _fault_of(runs: Sequence[ClaimRun], *, is_first: bool) -> dict[str, object]:
     """Return the fields of `ClaimEvidence` for claims none of which could be run.
 
-    What each call raises is of the arguments' shape, which another adapter may mend.
+    What each call raises is of the arguments' shape, which another adapter may mend; a name that
+    JavaScript lacks is the code's, since an adapter has no others.
     """
     kind, _, message = runs[0].gave.partition(": ")
-    is_error = kind.endswith("Error") and not is_missing_dependency(kind, message)
+    is_missing = kind == "ReferenceError" or is_missing_dependency(kind, message)
+    is_error = kind.endswith("Error") and not is_missing
     return {
         "problem": f"no claim could be run: {runs[0].gave}",
         "is_at_fault": is_first and (kind.startswith("raises ") or is_error),

@@ -210,6 +210,11 @@ class JavaScriptProgram(SyntaxTreeProgram):
     same = frozenset({"strictEqual", "notStrictEqual", "equal", "notEqual"})
     made = frozenset({"array", "object", "new_expression"})
 
+    def __init__(self, program: str, code: str, language: SyntaxTreeLanguage) -> None:
+        super().__init__(program, code, language)
+        if "exports" in self._called:  # the module is a function itself
+            self._called |= self._imported("target")
+
     def comparisons(self) -> Iterator[tuple[Sequence[Node], bool]]:
         """Yield assertions, and the conditions under which something is thrown."""
         yield from super().comparisons()

@@ -7,6 +7,7 @@ from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
 from infra.languages._programs import (
     DUMMY,
+    FRAMES,
     UNREADABLE,
     DottedNames,
     FunctionNode,
@@ -107,18 +108,21 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     return "the program does not import the code from target"
 
 
-def sets_on_target(program: str) -> str:
-    """Return where a program sets something on the code's module, "" for nowhere.
+def unseen_apart(program: str, code: str) -> str:
+    """Return what an isolated process of the code does not see, "" for nothing.
 
-    An isolated process of the code does not see that.
+    That is what a program sets on modules, and frames of the code's callers.
     """
-    tree = parse_or_none(program)
-    if tree is None:
-        return ""
-    names = DottedNames(tree)
-    for node in ast.walk(tree):
+    if found := FRAMES.search(code):
+        return f"the code reads {found[0]}"
+    tree = parse_or_none(program) or ast.Module([], [])
+    names, nodes = DottedNames(tree), [*ast.walk(tree)]
+    imports = (alias for node in nodes if isinstance(node, ast.Import) for alias in node.names)
+    modules = {alias.name.partition(".")[0] for alias in imports} - {"sys"}
+    for node in nodes:
         for changed in _changed_by(node, names):
-            if changed.startswith(f"{_TARGET}."):
+            is_set = isinstance(node, ast.Attribute) and changed.partition(".")[0] in modules
+            if is_set or changed.startswith(f"{_TARGET}."):
                 return f"line {getattr(node, 'lineno', 0)} sets {changed}"
     return ""
 

@@ -25,7 +25,10 @@ _CALLED = re.compile(
     r"throw|true|try|typeof|var|void|while|with|yield)$)[A-Za-z_$][\w$]*"
 )
 _AROUND = frozenset({"assignment_expression", "parenthesized_expression"})
-_EXPORT = re.compile(r"^export\s+(?:default\s+)?(?=function|async|const|let|var)", re.MULTILINE)
+_EXPORT = re.compile(
+    r"^export\s+(default\s+)?(?=function|async|const|let|var|\(|[\w$]+\s*=>)", re.MULTILINE
+)
+_NAMED = re.compile(r"\bmodule\.exports\s*=\s*(?:async\s+)?function\b\s*\*?\s*([\w$]+)")
 _MUTATED = Kinds(
     operations=frozenset(
         {"binary_expression", "augmented_assignment_expression", "update_expression"}
@@ -136,7 +139,7 @@ class JavaScript(ReturningLanguage):
         Raises:
             SyntaxError: There is no such text.
         """
-        plain = _EXPORT.sub("", code)
+        plain = _without_export(code)
         functions = self.functions_of(plain)
         if not self.root_of(plain).has_error:
             own = _called(f for f in functions if "." not in f.name and not f.in_class)
@@ -154,17 +157,25 @@ class JavaScript(ReturningLanguage):
         return self.scaffolded(f"{beside}\n{code}" if beside else code)
 
     def called_names(self, code: str) -> frozenset[str]:
-        """Return the names by which a box finds the code's functions."""
+        """Return the names by which a box finds the code's functions; a module's own is exports."""
+        plain = _without_export(code)
         try:
-            functions = self.functions_of(_EXPORT.sub("", code))
+            functions = self.functions_of(plain)
         except SyntaxError:
             return frozenset()
+        is_one = any(function.name == "module.exports" for function in functions)
+        own = {"exports", *_NAMED.findall(plain)} if is_one else ()
         return _called(
             function
             for function in functions
             if function.name.rpartition(".")[0] in ("", "exports", "module.exports")
             or not function.in_class
-        )
+        ).union(own)
+
+
+def _without_export(code: str) -> str:
+    """Return a code as a script has it: its default is what the module itself is."""
+    return _EXPORT.sub(lambda found: "module.exports = " if found[1] else "", code)
 
 
 def _function_in(value: Node | None) -> Node | None:

@@ -75,7 +75,8 @@ function cosqa_returned(functions, way, tells) {
   }
 
   const exported = module.exports;
-  const own = typeof exported === "function" ? { [exported.name]: exported } : exported;
+  const isOne = typeof exported === "function";
+  const own = isOne ? { [exported.name]: exported, exports: exported } : exported;
   const all = Object.entries({ ...own, ...functions }).map(([name, value]) => {
     const isCalled = typeof value === "function" && !/^class\b/.test(String(value));
     return [name, isCalled ? (...values) => returned(value(...values)) : value];

@@ -738,7 +738,7 @@
       const run = vm.compileFunction(job.code, names, { filename: TARGET });
       const found = run.apply(made.exports, given);
       const exported = made.exports;
-      const named = typeof exported === "function" ? { [exported.name]: exported } : {};
+      const named = typeof exported === "function" ? { [exported.name]: exported, exports: exported } : {};
       const all = Object.entries({ ...named, ...exported, ...found });
       return Object.fromEntries(all.filter(([, value]) => isSent(value)));
     }
@@ -838,7 +838,7 @@
     function given(name) {
       const plain = String(name).replace(/^node:/, "");
       if (/^(\.\/)?target(\.js)?$/.test(plain)) {
-        return (peer.module ??= peer.ask(LOAD, undefined, []));
+        return (peer.module ??= callable(peer.ask(LOAD, undefined, [])));
       }
       if (plain === "assert") return counted;
       if (plain === "assert/strict") return counted.strict;
@@ -851,6 +851,9 @@
       const message = `Cannot find module '${name}': a program has node's own modules and 'target'`;
       throw Object.assign(new Error(message), { code: "MODULE_NOT_FOUND" });
     }
+
+    // Return a module, which may be a function itself.
+    const callable = (all) => (all.exports ? Object.assign((...values) => all.exports(...values), all) : all);
 
     function counting(check) {
       return (...values) => {

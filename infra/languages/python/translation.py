@@ -1,4 +1,4 @@
-"""Code of Python 2 in today's Python, by fissix (lib2to3 as a package); nothing of it runs."""
+"""Code of Python 2, or of old libraries, in today's, by fissix (lib2to3); nothing of it runs."""
 
 import ast
 import re
@@ -12,6 +12,14 @@ _FIXES = (
     "dict", "except", "exec", "filter", "has_key", "map", "ne", "numliterals", "print", "raise",
     "repr", "zip",
 )  # fmt: skip
+_GONE = {  # what libraries had when codes were written → what they have in its place
+    r"\b(?:np|numpy)\.(int|float|complex|bool|object|str)\b": r"\1",
+    r"\b(np|numpy)\.NaN\b": r"\1.nan",
+    r"\bscipy\.ndimage\.(?:filters|interpolation|measurements|morphology)\.": "scipy.ndimage.",
+    r"\bcollections\.(?=(?:Mutable)?(?:Mapping|Sequence|Set)\b|Iterable\b)": "collections.abc.",
+    r"\byaml\.load\((?=[^(),]+(?:\([^()]*\))?\))": "yaml.unsafe_load(",
+    r"\bstring\.(letters|lowercase|uppercase)\b": r"string.ascii_\1",
+}
 _LONGEST = 100_000  # characters that are read
 # Expressions that begin with one of their parts.
 _LEFT_FIRST = (ast.Attribute, ast.BinOp, ast.Call, ast.Compare, ast.Subscript, ast.Tuple)
@@ -19,8 +27,18 @@ _OLD = re.compile(r"\.(?:iter(?:items|keys|values)|has_key)\(|\bcmp\s*=")
 
 
 def translated(code: str) -> str:
+    """Return the code in Python 3, where it can be read, with names that libraries have today."""
+    if len(code) > _LONGEST:
+        return code
+    made = _of_python_3(code)
+    for gone, there in _GONE.items():
+        made = re.sub(gone, there, made)
+    return made
+
+
+def _of_python_3(code: str) -> str:
     """Return the code in Python 3, or as it is: where it is that already, or nobody can read it."""
-    if len(code) > _LONGEST or (_is_of_today(code) and not _OLD.search(code)):
+    if _is_of_today(code) and not _OLD.search(code):
         return code
     try:
         made = str(_tool().refactor_string(f"{code}\n", "code")).removesuffix("\n")

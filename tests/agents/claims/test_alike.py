@@ -106,6 +106,8 @@ ROWS = (
     Row("one of [2, 3]", True, "2.0", "2", "2"),
     Row("one of {2, 3}", False, "4", "4", "4"),
     Row("one of [[1], [2]]", True, "(2,)", "[2]", "[]int{2}"),
+    Row("one of [datetime.date(2020, 1, 2), 2]", True, "datetime.date(2020, 1, 2)"),
+    Row("one of [datetime.date(2020, 1, 2), 2]", False, "datetime.date(2020, 1, 3)"),
     Row("one of [1, 2]", False, "[1, 2]", "[1, 2]", "[]int{1, 2}"),
     # Values of types that have a text of their own.
     Row("'2020-01-02'", True, "", "new Date(1577923200000)", "time.Unix(1577923200, 0).UTC()"),

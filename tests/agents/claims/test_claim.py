@@ -129,6 +129,7 @@ def test_values_are_equal_as_python_says(one: str, other: str, equal: bool) -> N
         ("matches r'.{8}'", ("", "matches", "r'.{8}'")),
         ("one of [1, 2]", ("", "one of", "[1, 2]")),
         ("prints one of ['a', 'b']", ("prints", "one of", "['a', 'b']")),
+        ("one of [date(2018, 5, 6), 6]", ("", "one of", "[date(2018, 5, 6), 6]")),
         ("prints lines 'a'", ("prints lines", "", "'a'")),
         ("[1]", ("", "", "[1]")),
     ],
@@ -148,6 +149,7 @@ def test_less_than_a_value_may_be_demanded(value: str, demand: tuple[str, str, s
         "matches r'[[:alpha:]]'", "matches r'(?i)a'", f"matches r'{'a' * 300}'", "matches 5",
         "one of [1]", "one of []", "one of 5", "one of [True, False]", "one of [0, 1, 2]",
         "one of [1, 2, 3, 4, 5, 6]", "one of x", "one of 'ab'",
+        "one of [__import__('os'), 1]", "one of [date(1, 1, 1), True, False]",
     ],
 )  # fmt: skip
 def test_what_every_value_is_and_what_languages_read_otherwise_is_not_demanded(value: str) -> None:
@@ -163,6 +165,8 @@ def test_what_every_value_is_and_what_languages_read_otherwise_is_not_demanded(v
         ("prints 'a  b\\nc'", "prints contains 'a c'", True),
         ("'a c'", "prints contains 'a c'", False), ("prints 'a'", "contains 'a'", False),
         ("2", "one of [1, 2]", True), ("one of [1, 2]", "2", True), ("3", "one of [1, 2]", False),
+        ("datetime.date(2018, 5, 6)", "one of [6, datetime.date(2018, 5, 6)]", True),
+        ("datetime.date(2018, 5, 7)", "one of [6, datetime.date(2018, 5, 6)]", False),
         ("raises ValueError", "one of [1, 2]", False), ("open", "one of [1, 2]", False),
         ("'12'", r"matches r'\d+'", True), ("'1x'", r"matches r'\d+'", False),
         (f"'{'a' * 60}!'", "matches r'(a+)+'", False),

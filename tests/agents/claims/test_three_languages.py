@@ -83,3 +83,43 @@ async def test_claims_hold_on_a_right_code_by_a_valid_program_and_fail_on_wrong_
             other = language.with_beside(codes.code.replace(right, wrong), "", scaffolding=True)
             ended = claim_runs(claims, await box.run(program, code=other))
             assert "failed" in {run.outcome for run in ended}, (wrong, ended)
+
+
+PROGRAM = """const { own } = require('target');
+const given = own || require('target');
+function test_it() {
+  assert.deepStrictEqual(given(2, [3, 4, 5]), [3, 4]);
+  assert.deepStrictEqual(given(0, [3]), []);
+}"""
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("module.exports = function (n, x) { return x.slice(0, n); };", ["module.exports"]),
+        ("exports = module.exports = (n, x) => x.slice(0, n);", ["module.exports", "exports"]),
+        ("module.exports = function own(n, x) { return x.slice(0, n); };", ["own", "exports"]),
+        ("export default function (n, x) { return x.slice(0, n); }", ["module.exports"]),
+        ("export default (n, x) => x.slice(0, n);", ["exports"]),
+        ("exports.own = (n, x) => x.slice(0, n);", ["exports.own", "module.exports.own"]),
+    ],
+)
+async def test_what_a_module_exports_is_called_by_its_names(code: str, names: list[str]) -> None:
+    language, wrapper = language_named("javascript"), WRAPPERS["javascript"]
+    assert language is not None
+    claims = claims_in("[1, 2], 1 => [1]\n[3, 4, 5], 2 => [3, 4]\n[], 1 => []", 9)
+    right, wrong = (
+        language.with_beside(text, "", scaffolding=True)
+        for text in (code, code.replace("0, n", "1, n"))
+    )
+    adapters = [f"function answer(items, n) {{ return {name}(n, items); }}" for name in names]
+    assert {wrapper.adapter_fault(adapter, code) for adapter in adapters} == {""}
+    programs = [wrapper.claims_program(claims, adapter, code, ()) for adapter in adapters]
+    pair = Pair(query=Query.of("first"), code=Code.of(code, language="javascript"))
+    validator = OracleValidator(GateSettings(), language)
+    async with real_sandbox(ROOMY) as sandbox, sandbox.box(right, language="javascript") as box:
+        for program in (*programs, PROGRAM):
+            draft, result = Draft(reading="r", program=program), await box.run(program)
+            assert (await validator.validate(pair, draft, result, box)).faults == {}
+            assert (await box.run(program, code=wrong)).outcome == "assertion_failed"

@@ -114,6 +114,21 @@ async def test_claims_are_run_on_right_code_and_on_a_mutant(bench: Bench, langua
         assert of_claims(wrong) == ("claims_fail", 0, "claims", "valid_oracle"), wrong.reason
 
 
+@pytest.mark.docker
+async def test_no_other_adapter_is_asked_for_a_name_that_the_code_lacks(bench: Bench) -> None:
+    row = ROWS["javascript"][0]
+    rules = [
+        *script(ROWS["javascript"]),
+        rule("writer", {"reply": {"reading": "r", "program": ""}}),
+    ]
+    bench.serve([*rules, rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})])
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        code = row["right"].replace("{", "{\n  check();", 1)
+        made = await judged(committee, row, code, "javascript")
+    assert [call.role for call in made.calls] == ["specifier", "screener", "writer", "arbiter"]
+
+
 PROGRAMS = {
     "javascript": """const assert = require('assert');
 const { rotate } = require('target');

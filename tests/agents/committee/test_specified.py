@@ -368,7 +368,7 @@ async def test_code_of_python_2_is_judged_as_translated(bench: Bench) -> None:
     code = RIGHT.replace("\n    return", "\n    print 'n', `n`\n    return")
     annotation = await judged(bench, code, specified(), screened("clear_match"))
     assert told(annotation) == ("claims_hold", 1, "claims", "valid_oracle")
-    assert annotation.reason.startswith("as translated to Python 3")
+    assert annotation.reason.startswith("as translated to today's Python")
     assert annotation.code_id == Code.of(code).code_id
 
 

@@ -18,6 +18,8 @@ LANGUAGE = JavaScript()
         ("exports.h = function (a) { return a; };", "return {  };\n", {"h"}),
         ("m(a) { return a; }", "return { m: (...all) => _made.m(...all) };\n", {"m"}),
         ("Foo.prototype.bar = function () { return 1; };", "return {  };\n", set()),
+        ("module.exports = function two(a) {};", "return {  };\n", {"exports", "two"}),
+        ("export default (a) => a;", "module.exports = (a) => a;\nreturn {  };\n", {"exports"}),
         ("function (", "function (", set()),
     ],
 )

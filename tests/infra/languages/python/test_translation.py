@@ -17,6 +17,8 @@ GIVES = {
     "return [k for k, v in {1: 2}.iteritems()], {1: 2}.has_key(1), 1 <> 2": ([1], True, True),
     "return sorted([1, 3, 2], cmp=lambda a, b: cmp(b, a))": [3, 2, 1],
     "return 0777, 10L": (511, 10),
+    "return np.array([1.9, 2], dtype=np.int).tolist()": [1, 2],
+    "return isinstance([], collections.Iterable), string.lowercase[:2]": (True, "ab"),
     "exec 'y = 3'\n    return {3: 1}.keys()[0]": 3,
 }
 
@@ -61,3 +63,19 @@ def test_a_print_that_python_3_can_read_prints(
 )
 def test_any_other_code_stays_as_it_is(code: str) -> None:
     assert translated(code) == code
+
+
+@pytest.mark.parametrize(
+    ("code", "today"),
+    [
+        ("yaml.load(f)", "yaml.unsafe_load(f)"),
+        ("yaml.load(open(path))", "yaml.unsafe_load(open(path))"),
+        ("x = numpy.sum(a, dtype=np.float)", "x = numpy.sum(a, dtype=float)"),
+        ("scipy.ndimage.filters.convolve(a, b)", "scipy.ndimage.convolve(a, b)"),
+        ("yaml.load(f, Loader=yaml.Loader)", "yaml.load(f, Loader=yaml.Loader)"),
+        ("np.float32(np.int_(1)), np.nan", "np.float32(np.int_(1)), np.nan"),
+        ("my_collections.Mapping", "my_collections.Mapping"),
+    ],
+)
+def test_names_that_libraries_gave_up_are_those_they_have(code: str, today: str) -> None:
+    assert translated(code) == today
