@@ -26,6 +26,7 @@ from infra.languages._programs import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"
+_ARROWS = re.compile(r"=>|->|→|⇒|==")
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
 _DEMAND = re.compile(
     r"(?:(prints lines|prints|writes|leaves) )?(?:(contains|matches|one of) )?(.+)", re.DOTALL
@@ -123,6 +124,18 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
             found[claim] = None
         place += size
     return tuple(found)
+
+
+def fault_of(text: str) -> str:
+    """Return what keeps the first line from being a claim that holds none, "" where all do."""
+    for line in filter(str.strip, text.splitlines()):
+        if _claim_of(line) is None:
+            left, arrow, _ = line.partition(ARROW)
+            if not arrow:
+                return f"has no {ARROW}"
+            is_call = are_arguments(normalised_arguments(_BULLET.sub("", left)))
+            return f"has no literal value behind {ARROW}" if is_call else "has no literal arguments"
+    return ""
 
 
 def demand_of(value: str) -> Demand:
@@ -257,7 +270,7 @@ def _claim_of(line: str) -> Claim | None:
     line = _BULLET.sub("", line).strip().strip("`")
     if len(line) > _LONGEST_LINE:
         return None
-    for arrow in islice(re.finditer(ARROW, line), _MOST_ARROWS):
+    for arrow in islice(_ARROWS.finditer(line), _MOST_ARROWS):
         arguments = normalised_arguments(line[: arrow.start()])
         value = normalised(line[arrow.end() :])
         if are_arguments(arguments) and is_value(value):
@@ -274,8 +287,14 @@ def are_arguments(text: str) -> bool:
         and not tree.keywords
         and not any(isinstance(part, ast.Starred) for part in tree.args)
         and not any(map(_is_bound_to_its_place, ast.walk(tree)))
+        and not any(map(_is_left_out, ast.walk(tree)))
         and has_valid_fixtures(tree)
     )
+
+
+def _is_left_out(node: ast.AST) -> bool:
+    """Return whether a node stands for parts that are not written."""
+    return isinstance(node, ast.Constant) and node.value is ...
 
 
 def _is_bound_to_its_place(node: ast.AST) -> bool:
