@@ -134,7 +134,7 @@ class ClaimTester:
         adapter = screening.adapter.strip()
         if not claims:
             return ClaimEvidence()
-        found, adapters = self._adapters(pair.code.text, adapter, claims)
+        found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
         if not adapters:
             return found
         stubs = usable_stubs(screening.beside, pair.code.text)
@@ -150,7 +150,7 @@ class ClaimTester:
         return found
 
     def _adapters(
-        self, code: str, adapter: str, claims: Sequence[Claim]
+        self, code: str, adapter: str, examples: Sequence[Claim]
     ) -> tuple[ClaimEvidence, list[str]]:
         """Return what is said where nothing runs, and what to run by: at last a plain call."""
         nothing, adapters = ClaimEvidence(problem="no example fits the code"), []
@@ -164,7 +164,7 @@ class ClaimTester:
         elif adapter:
             adapters = [adapter]
         plain = self._wrapper.plain_call(code)
-        if plain and any(plain.takes(claim.arguments) for claim in claims):
+        if plain and any(plain.takes(one.arguments) for one in examples):
             adapters.append(plain.adapter)
         return nothing, adapters
 
