@@ -1,6 +1,7 @@
 """A claim: arguments of a call, and the value that the query demands of it, both as source."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -113,29 +114,24 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
 
     A line goes on while one of its texts or brackets is open.
     """
-    found: dict[Claim, None] = {}
+    claims = (claim for _, claim in _lines_in(text) if claim)
+    return tuple(islice(dict.fromkeys(claims), most))
+
+
+def unread_line(text: str) -> str:
+    """Return the first line that holds no claim, "" where all do."""
+    return next((line.strip() for line, claim in _lines_in(text) if line.strip() and not claim), "")
+
+
+def _lines_in(text: str) -> Iterator[tuple[str, Claim | None]]:
     lines, place = text[:_LONGEST_TEXT].splitlines(keepends=True), 0
-    while place < len(lines) and len(found) < most:
+    while place < len(lines):
         whole, size = first_line(lines[place : place + MOST_JOINED])
         claim = _claim_of(whole)
         if claim is None and size > 1:  # what seemed open is an apostrophe
             claim, size = _claim_of(lines[place]), 1
-        if claim:
-            found[claim] = None
+        yield lines[place], claim
         place += size
-    return tuple(found)
-
-
-def fault_of(text: str) -> str:
-    """Return what keeps the first line from being a claim that holds none, "" where all do."""
-    for line in filter(str.strip, text.splitlines()):
-        if _claim_of(line) is None:
-            left, arrow, _ = line.partition(ARROW)
-            if not arrow:
-                return f"has no {ARROW}"
-            is_call = are_arguments(normalised_arguments(_BULLET.sub("", left)))
-            return f"has no literal value behind {ARROW}" if is_call else "has no literal arguments"
-    return ""
 
 
 def demand_of(value: str) -> Demand:
@@ -287,14 +283,9 @@ def are_arguments(text: str) -> bool:
         and not tree.keywords
         and not any(isinstance(part, ast.Starred) for part in tree.args)
         and not any(map(_is_bound_to_its_place, ast.walk(tree)))
-        and not any(map(_is_left_out, ast.walk(tree)))
+        and not any(getattr(part, "value", None) is ... for part in ast.walk(tree))
         and has_valid_fixtures(tree)
     )
-
-
-def _is_left_out(node: ast.AST) -> bool:
-    """Return whether a node stands for parts that are not written."""
-    return isinstance(node, ast.Constant) and node.value is ...
 
 
 def _is_bound_to_its_place(node: ast.AST) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from agents.claims.claim import Claim, claims_in, fault_of, is_said_as
+from agents.claims.claim import Claim, claims_in, is_said_as, unread_line
 from agents.claims.program import ClaimRun
 from agents.gates.stubs import usable_stubs
 from agents.llm.prompt import fence, pair_section, shorten
@@ -15,11 +15,10 @@ from infra.records import Pair, Query, Record
 _MOST_EXAMPLES = 8
 _MOST_SHOWN = 4  # of these to the screener, whose adapter and call need a few
 _FEWEST_EXAMPLES = 3  # that are evidence where they hold
-_LONGEST_EXAMPLES = 500  # characters of what could not be read
-_AGAIN = """Of these examples one {fault}. Each is one line of Python: a call of f, =>, the value.
+_LONGEST_LINE = 200  # characters of what could not be read
+_AGAIN = """Each example is one line of Python: a call of f, =>, its value, as here:
 "examples": "f([3, 1, 2], 2) => [3, 1]\\nf('a b', sep=' ') => 'A B'"
-Write the whole reply again, with such examples of the query."""
-_HELD = "Of {of} calls the code gave what is demanded in {held}."
+Write the whole reply again, with such examples of the query. This could not be read:"""
 _OPEN = "open"
 _NOT_RUN = "Code of this language is not run here: leave beside, adapter and call empty."
 _GAVE = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
@@ -43,9 +42,9 @@ class Specification(Reply):
         return claims_in(self.examples, _MOST_EXAMPLES)
 
     @property
-    def fault(self) -> str:
-        """What keeps examples from being read where too few are left to be evidence."""
-        return fault_of(self.examples) if len(self.claims) < _FEWEST_EXAMPLES else ""
+    def unread(self) -> str:
+        """A line that is no example where too few others are left to be evidence, else ""."""
+        return unread_line(self.examples) if len(self.claims) < _FEWEST_EXAMPLES else ""
 
     def section(
         self,
@@ -76,12 +75,11 @@ class Specifier(Agent[Specification]):
     async def specify(self, query: Query) -> Specification:
         """Return the specification, by a second reply where the first one's can't be read."""
         first = await self._ask(fence("query", query.text))
-        if not first.fault:
+        if not first.unread:
             return first
-        unread = fence("unread examples", shorten(first.examples, _LONGEST_EXAMPLES))
-        asked = _AGAIN.format(fault=first.fault)
+        unread = fence("example", shorten(first.unread, _LONGEST_LINE))
         try:
-            again = await self._ask("\n".join((fence("query", query.text), unread, asked)))
+            again = await self._ask("\n".join((fence("query", query.text), _AGAIN, unread)))
         except (ReplyCutError, UnreadableReplyError):
             return first
         return best_of((first, again))
@@ -241,10 +239,6 @@ class ClaimsArbiter(Agent[ClaimsJudgement]):
             fence("adapter", shorten(screening.adapter, limit)),
             *stub_section(usable_stubs(screening.beside, pair.code.text)),
             *((fence("calls", shorten(calls, limit)),) if calls else ()),
-            *(
-                (_HELD.format(held=[one.outcome for one in runs].count("held"), of=len(runs)),)
-                * bool(runs)
-            ),
         )
         return await self._ask("\n".join(parts))
 

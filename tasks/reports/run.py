@@ -236,16 +236,6 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
         yield _gold(part.gold)
 
 
-def unreadable(figures: ReadingFigures) -> list[str]:
-    """Return a sentence for each role of a model some of whose replies could not be read."""
-    return [
-        f"could not be read: {format_rate(one.unreadable, one.replies)} replies of {one.model} as "
-        f"{format_words(one.role)}"
-        for one in figures.roles
-        if one.unreadable
-    ]
-
-
 def contradictions(figures: ReadingFigures) -> str:
     """Return in how many pairs runs contradict readings, and what to do where that is often."""
     if not figures.tested:

@@ -18,13 +18,12 @@ from prefect.states import Completed
 from prefect.task_engine import run_task_sync
 
 from agents.roles.read import Screener
-from infra.ids import RecipeId
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations, open_database
 from infra.store.figures import reading_figures
 from infra.store.pending import pairs_in
-from tasks.reports.run import contradictions, unreadable
+from tasks.reports.run import contradictions
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage, task_of
 from tasks.runtime.progress import progress
@@ -75,7 +74,9 @@ def judge_round(
         pairs = pairs_in(database, plan.collection, plan.pairs_file)
         coordinator.judge(mix_questions(pairs, gold, plan.pending))
     monitor.close()
-    tell_reading(database, plan.recipe.recipe_id)
+    read = reading_figures(database, [plan.recipe.recipe_id], Screener.role)
+    if read.tested:
+        get_run_logger().info(contradictions(read))
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
         task_of(conclude_round),
@@ -84,15 +85,6 @@ def judge_round(
         return_type="state",
     )
     return cast("State[JudgedPairs]", state)
-
-
-def tell_reading(database: Database, recipe_id: RecipeId) -> None:
-    """Log what of a recipe's replies could not be read, and how often runs contradict readings."""
-    figures = reading_figures(database, [recipe_id], Screener.role)
-    for line in unreadable(figures):
-        get_run_logger().warning(line)
-    if figures.tested:
-        get_run_logger().info(contradictions(figures))
 
 
 @stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
