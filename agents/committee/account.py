@@ -44,7 +44,7 @@ class SpecifiedAccount(Record):
 
 
 def account_of(annotation: Annotation) -> SpecifiedAccount | None:
-    """Return what a pair was judged by, None where no specification of this release is stored."""
+    """Return a pair's specification, None where none of this release is stored."""
     found = dict(_replies(annotation, Specifier, Specification))
     if not found:
         return None
