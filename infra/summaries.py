@@ -86,6 +86,29 @@ class LabelFigures(Record):
     cost: Cost
 
 
+class RoleReplies(Record):
+    """A model's replies in a role, each counted once, and those that could not be read."""
+
+    role: str
+    model: str
+    replies: int
+    unreadable: int
+
+
+class ReadingFigures(Record):
+    """How well models read and are read.
+
+    Attributes:
+        roles: Their replies.
+        tested: Pairs whose reading was sure and was tested by a valid run.
+        contradicted: Those of which the run says otherwise.
+    """
+
+    roles: tuple[RoleReplies, ...]
+    tested: int
+    contradicted: int
+
+
 class PairCost(Record):
     """Pairs of one kind, with time and cost of all their calls, cached ones included.
 

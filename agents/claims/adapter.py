@@ -9,8 +9,11 @@ name of the code or of Python another meaning.
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import takewhile
+from math import inf
+from typing import Any, NamedTuple
 
+from agents.claims.literals import expression, settings_in
 from agents.gates.static_checks import names_defined_by
 from infra.languages._programs import (
     DUMMY,
@@ -24,6 +27,7 @@ from infra.languages._programs import (
 
 NAME = "answer"
 _MOST_STATEMENTS = 8
+_RECEIVERS = ("self", "cls")  # of methods without their class
 _MOST_LEVELS = 40  # of its syntax tree
 MADE = "made_by_adapter"  # what is called with all that an adapter makes
 _CONTAINERS = {"list", "tuple", "set", "dict", "frozenset", "iter", "next", "str", "bytes"}
@@ -45,6 +49,40 @@ _EXPRESSIONS = (
     ast.Set,
 )  # fmt: skip
 _MADE = (ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.Dict, ast.Set)
+
+
+class PlainCall(NamedTuple):
+    """A call of a code's only function, which hands the arguments of claims on as they stand."""
+
+    adapter: str
+    fewest: int
+    most: float  # arguments that it takes
+
+    def takes(self, arguments: str) -> bool:
+        """Return True if it takes so many arguments as a claim has."""
+        call = expression(f"f({settings_in(arguments)[1]}\n)")
+        return isinstance(call, ast.Call) and self.fewest <= len(call.args) <= self.most
+
+
+def plain_call(code: str) -> PlainCall | None:
+    """Return the plain call of a code's only function, None where it needs more than arguments."""
+    tree = parse_or_none(code)
+    functions = [node for node in (tree.body if tree else ()) if isinstance(node, FunctionNode)]
+    match functions:
+        case [ast.FunctionDef(name=name, args=taken)] if None not in taken.kw_defaults:
+            parameters = [*taken.posonlyargs, *taken.args]
+        case _:
+            return None
+    if parameters and parameters[0].arg in _RECEIVERS:
+        return None
+    fewest = len(parameters) - len(taken.defaults)
+    if taken.vararg:
+        return PlainCall(f"def {NAME}(*values):\n    return {name}(*values)", fewest, inf)
+    optional = [*map(ast.unparse, takewhile(is_constant, taken.defaults))]
+    names = [f"value_{number}" for number in range(1, 1 + fewest + len(optional))]
+    given = [*names[:fewest], *map("{}={}".format, names[fewest:], optional)]
+    call = f"{name}({', '.join(names)})"
+    return PlainCall(f"def {NAME}({', '.join(given)}):\n    return {call}", fewest, len(names))
 
 
 def adapter_fault(text: str, code: str) -> str:

@@ -1,6 +1,7 @@
 """A claim: arguments of a call, and the value that the query demands of it, both as source."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from infra.languages._programs import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"
+_ARROWS = re.compile(r"=>|->|→|⇒|==")
 _RAISES = re.compile(r"raises ([A-Za-z_][A-Za-z0-9_.]*)")
 _DEMAND = re.compile(
     r"(?:(prints lines|prints|writes|leaves) )?(?:(contains|matches|one of) )?(.+)", re.DOTALL
@@ -112,17 +114,24 @@ def claims_in(text: str, most: int) -> tuple[Claim, ...]:
 
     A line goes on while one of its texts or brackets is open.
     """
-    found: dict[Claim, None] = {}
+    claims = (claim for _, claim in _lines_in(text) if claim)
+    return tuple(islice(dict.fromkeys(claims), most))
+
+
+def unread_line(text: str) -> str:
+    """Return the first line that holds no claim, "" where all do."""
+    return next((line.strip() for line, claim in _lines_in(text) if line.strip() and not claim), "")
+
+
+def _lines_in(text: str) -> Iterator[tuple[str, Claim | None]]:
     lines, place = text[:_LONGEST_TEXT].splitlines(keepends=True), 0
-    while place < len(lines) and len(found) < most:
+    while place < len(lines):
         whole, size = first_line(lines[place : place + MOST_JOINED])
         claim = _claim_of(whole)
         if claim is None and size > 1:  # what seemed open is an apostrophe
             claim, size = _claim_of(lines[place]), 1
-        if claim:
-            found[claim] = None
+        yield lines[place], claim
         place += size
-    return tuple(found)
 
 
 def demand_of(value: str) -> Demand:
@@ -269,7 +278,7 @@ def _claim_of(line: str) -> Claim | None:
     line = _BULLET.sub("", line).strip().strip("`")
     if len(line) > _LONGEST_LINE:
         return None
-    for arrow in islice(re.finditer(ARROW, line), _MOST_ARROWS):
+    for arrow in islice(_ARROWS.finditer(line), _MOST_ARROWS):
         arguments = normalised_arguments(line[: arrow.start()])
         value = normalised(line[arrow.end() :])
         if are_arguments(arguments) and is_value(value):
@@ -286,6 +295,7 @@ def are_arguments(text: str) -> bool:
         and not tree.keywords
         and not any(isinstance(part, ast.Starred) for part in tree.args)
         and not any(map(_is_bound_to_its_place, ast.walk(tree)))
+        and not any(getattr(part, "value", None) is ... for part in ast.walk(tree))
         and has_valid_fixtures(tree)
     )
 

@@ -15,12 +15,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from importlib.resources import files
+from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Node
 
 from agents.claims import adapter, program
-from agents.claims.adapter import NAME
+from agents.claims.adapter import NAME, PlainCall
 from agents.claims.claim import Claim
 from agents.claims.literals import (
     UnknownValueError,
@@ -39,6 +40,7 @@ from infra.languages.javascript import JavaScript
 _MOST_STATEMENTS = 8
 _LARGEST = 2**53  # of whole numbers that are exact in JavaScript
 _OF_MODULE = re.compile(r"\b(?:module\.)?exports\.(?=\w)|\bmodule\.(?=exports\b)")  # before names
+_OPTIONAL = ("assignment_pattern", "rest_pattern")  # kinds of JavaScript's parameters
 _FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
 
@@ -295,6 +297,24 @@ class SyntaxTreeClaims(ABC):
             return f"it must be one function, {NAME}, of {language.title}"
         return self.adapter(functions[0], language.called_names(code)).fault()
 
+    def plain_call(self, code: str) -> PlainCall | None:
+        """Return the plain call of a code's only function, None where it needs more."""
+        language = self.adapter.language()
+        try:
+            statements = language.root_of(code).named_children
+        except SyntaxError:
+            return None
+        defined = (map(language.definition_of, (node, *node.named_children)) for node in statements)
+        functions = [found for of_node in defined if (found := next(filter(None, of_node), None))]
+        names = language.called_names(code) - {NAME}
+        if len(functions) != 1 or functions[0].name.rpartition(".")[2] not in names:
+            return None
+        taken = functions[0].node.child_by_field_name("parameters")
+        parameters = [
+            one for one in (taken.named_children if taken else ()) if one.type != "comment"
+        ]
+        return self._plain_call(functions[0].name.rpartition(".")[2], functions[0].node, parameters)
+
     def claims_program(
         self, claims: Sequence[Claim], adapter: str, code: str, _stubs: Collection[str] = ()
     ) -> str:
@@ -309,6 +329,10 @@ class SyntaxTreeClaims(ABC):
                 line = self.failure.format(json.dumps(message, ensure_ascii=False))
             lines.append(self.test.format(f"{TEST}{number}", line))
         return "\n".join(lines)
+
+    @abstractmethod
+    def _plain_call(self, name: str, function: Node, parameters: list[Node]) -> PlainCall | None:
+        """Return `plain_call` of a function."""
 
     @abstractmethod
     def said(self, value: object) -> str:
@@ -329,6 +353,15 @@ class JavaScriptClaims(SyntaxTreeClaims):
     adapter = _JavaScriptAdapter
     test = "function {}() {{\n  {}\n}}"
     failure = "throw new Error({});"
+
+    def _plain_call(self, name: str, function: Node, parameters: list[Node]) -> PlainCall:
+        kinds = [one.type for one in parameters]
+        if function.child_by_field_name("parameter"):  # an arrow's, without parentheses
+            kinds = ["identifier"]
+        fewest = len([*takewhile(lambda kind: kind not in _OPTIONAL, kinds)])
+        most = math.inf if "rest_pattern" in kinds else len(kinds)
+        text = f"function {NAME}(...values) {{\n  return {name}(...values);\n}}"
+        return PlainCall(text, fewest, most)
 
     def said(self, value: object) -> str:
         """Return an expression; dictionaries have texts as keys."""
@@ -366,6 +399,26 @@ class GoClaims(SyntaxTreeClaims):
     adapter = _GoAdapter
     test = "func {}(t *testing.T) {{\n\t{}\n}}"
     failure = "panic({})"
+
+    def _plain_call(self, name: str, function: Node, parameters: list[Node]) -> PlainCall | None:
+        """A variadic function is given a list for its last parameter."""
+        if function.child_by_field_name("receiver") or function.child_by_field_name(
+            "type_parameters"
+        ):
+            return None
+        kinds: list[str] = []
+        for one in parameters:
+            number = max(1, len(one.children_by_field_name("name")))
+            is_variadic = one.type == "variadic_parameter_declaration"
+            kind = text_of(one.child_by_field_name("type") or one)
+            kinds += [f"[]{kind}" if is_variadic else kind] * number
+        names = [f"value{number}" for number in range(1, 1 + len(kinds))]
+        takes = ", ".join(map("{} {}".format, names, kinds))
+        spread = "..." * bool(parameters and is_variadic)
+        result = function.child_by_field_name("result")
+        gives, back = (f"{text_of(result)} ", "return ") if result else ("", "")
+        call = f"{back}{name}({', '.join(names)}{spread})"
+        return PlainCall(f"func {NAME}({takes}) {gives}{{\n\t{call}\n}}", len(names), len(names))
 
     def said(self, value: object) -> str:
         """Return a literal text of JSON, with dictionaries and sets as `go.go` reads them."""
@@ -463,13 +516,22 @@ class Wrapper(NamedTuple):
     adapter_fault: Callable[[str, str], str]
     # Claims, adapter, code, and names of stub functions → the test program.
     claims_program: Callable[[Sequence[Claim], str, str, Collection[str]], str]
+    # Code → the plain call of its only function, None where there is none.
+    plain_call: Callable[[str], PlainCall | None]
     # Whether an adapter does more than to put arguments into containers.
     works_on_arguments: Callable[[str], bool] = lambda _: False
 
 
 _JAVASCRIPT, _GO = JavaScriptClaims(), GoClaims()
 WRAPPERS = {
-    "python": Wrapper(adapter.adapter_fault, program.claims_program, adapter.works_on_arguments),
-    "javascript": Wrapper(_JAVASCRIPT.adapter_fault, _JAVASCRIPT.claims_program),
-    "go": Wrapper(_GO.adapter_fault, _GO.claims_program),
+    "python": Wrapper(
+        adapter.adapter_fault,
+        program.claims_program,
+        adapter.plain_call,
+        adapter.works_on_arguments,
+    ),
+    "javascript": Wrapper(
+        _JAVASCRIPT.adapter_fault, _JAVASCRIPT.claims_program, _JAVASCRIPT.plain_call
+    ),
+    "go": Wrapper(_GO.adapter_fault, _GO.claims_program, _GO.plain_call),
 }

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from agents.claims.fixtures import FILE_NAME, FIXTURES, FOLDER, FOLDER_NAME
 from infra.languages._programs import UNREADABLE, ast, is_deep, parse
@@ -252,12 +252,27 @@ def normalised(value: str) -> str:
 
 
 def normalised_arguments(arguments: str) -> str:
-    """Return arguments without marks of code, those of a call if its name makes nothing."""
+    """Return arguments without marks of code and names, those of a call if its name makes nothing.
+
+    Who gives them has seen no code whose parameters these names could be.
+    """
     text = arguments.strip().strip("`").strip()
-    match expression(f"({text}\n)"):
-        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]) if not _makes_value(name):
-            return ", ".join(map(ast.unparse, given))
-    return text
+    call = expression(f"({text}\n)")
+    if not _is_of_answer(call):
+        call = expression(f"f({text}\n)")
+        if not _is_of_answer(call) or not call.keywords:
+            return text
+    return ", ".join(map(ast.unparse, (*call.args, *(one.value for one in call.keywords))))
+
+
+def _is_of_answer(call: ast.expr | None) -> TypeGuard[ast.Call]:
+    """Return True if an expression calls by a name that makes nothing."""
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and not _makes_value(call.func.id)
+        and all(one.arg for one in call.keywords)
+    )
 
 
 def _makes_value(name: str) -> bool:

@@ -18,6 +18,7 @@ from agents.roles.specify import (
     Specifier,
     ValueReader,
     asks_again,
+    best_of,
 )
 from infra.records import Annotation, Record
 
@@ -44,17 +45,17 @@ class SpecifiedAccount(Record):
 
 def account_of(annotation: Annotation) -> SpecifiedAccount | None:
     """Return a pair's specification, None where none of this release is stored."""
-    found = next(_replies(annotation, Specifier, Specification), None)
-    if found is None:
+    found = dict(_replies(annotation, Specifier, Specification))
+    if not found:
         return None
-    specification, model = found
+    specification = best_of(found)
     screenings = _replies(annotation, SpecifiedScreener, SpecifiedScreening)
     screening, _ = next(screenings, (None, ""))
     own = screening.claims if screening else ()
     claims = tuple(dict.fromkeys((*specification.claims, *own)))
     return SpecifiedAccount(
         specification=specification,
-        model=model,
+        model=found[specification],
         screening=screening,
         claims=_claim_accounts(claims, annotation),
     )

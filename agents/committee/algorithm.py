@@ -169,6 +169,7 @@ class Committee:
         if not is_disputed and _is_sure(verdict, evidence):
             return _screened(screening)
         runs = (*evidence.runs, *evidence.left_out)
+        screening = screening.model_copy(update={"adapter": evidence.adapter or screening.adapter})
         judgement = await ClaimsArbiter(trace.model).judge(
             pair, specification, screening, runs, evidence.read, evidence.problem
         )

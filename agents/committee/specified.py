@@ -1,7 +1,8 @@
 """Judging by a query's specification: one reading for all candidates, and claims that are run.
 
 The specification's examples, and the call by which the screener would show a fault, are claims.
-They are run on the code through the screener's adapter, without a model. A claim that fails counts
+They are run on the code through the screener's adapter, else, where their arguments fit the code's
+own parameters, by a plain call of it, whatever the reading says. A claim that fails counts
 against the code once a second reader, who saw neither code nor claimed value, demands the same: by
 itself where the query alone demands it, else with another. The evidence decides where it agrees
 with the reading or where nobody was sure, else an arbiter.
@@ -48,6 +49,7 @@ class ClaimEvidence(Record):
         is_sure: Whether these speak against the code: the query alone demands one, or two failed.
         tried: The screener's own claims: who wrote them had seen the code, which may be hostile, so
             they never support it.
+        adapter: By which they were run.
         is_prepared: Whether the adapter works on arguments, so that it may do a part of the work.
         is_valid: Whether the program of the claims that could be run passed the gates.
         problem: Why no claim was run, or why their program is no evidence.
@@ -62,6 +64,7 @@ class ClaimEvidence(Record):
     is_unsettled: bool = False
     is_sure: bool = False
     tried: tuple[Claim, ...] = ()
+    adapter: str = ""
     is_prepared: bool = False
     is_valid: bool = False
     problem: str = ""
@@ -131,20 +134,48 @@ class ClaimTester:
         adapter = screening.adapter.strip()
         if not claims:
             return ClaimEvidence()
-        if not adapter or not self.language.is_valid(pair.code.text):
-            return ClaimEvidence(problem="no example fits the code")
-        if fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(pair.code.text)):
-            problem = f"the adapter cannot be used: {fault}"
-            return ClaimEvidence(problem=problem, is_at_fault=True)
+        found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
+        if not adapters:
+            return found
         stubs = usable_stubs(screening.beside, pair.code.text)
         code = self.language.with_beside(pair.code.text, stubs, scaffolding=True)
         async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
-                tools = _Tools(specification, screening, adapter, stubs, code, box, trace)
-                evidence = await self._tested(pair, claims, tools)
-        tried = tuple(claim for claim in screening.claims if claim not in specification.claims)
-        is_prepared = self._wrapper.works_on_arguments(adapter)
-        return evidence.model_copy(update={"tried": tried, "is_prepared": is_prepared})
+                for one in adapters:
+                    tools = _Tools(specification, screening, one, stubs, code, box, trace)
+                    evidence = await self._tested(pair, claims, tools)
+                    if evidence.runs or evidence.left_out:
+                        return evidence.model_copy(update=self._origin_of(claims, tools))
+                    found = evidence if one == adapter else found
+        return found
+
+    def _adapters(
+        self, code: str, adapter: str, examples: Sequence[Claim]
+    ) -> tuple[ClaimEvidence, list[str]]:
+        """Return what is said where nothing runs, and what to run by: at last a plain call."""
+        nothing, adapters = ClaimEvidence(problem="no example fits the code"), []
+        if not self.language.is_valid(code):
+            return nothing, adapters
+        if adapter and (
+            fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(code))
+        ):
+            problem = f"the adapter cannot be used: {fault}"
+            nothing = ClaimEvidence(problem=problem, is_at_fault=True)
+        elif adapter:
+            adapters = [adapter]
+        plain = self._wrapper.plain_call(code)
+        if plain and any(plain.takes(one.arguments) for one in examples):
+            adapters.append(plain.adapter)
+        return nothing, adapters
+
+    def _origin_of(self, claims: Sequence[Claim], tools: "_Tools") -> dict[str, object]:
+        """Return the fields of `ClaimEvidence` on where claims and adapter come from."""
+        of_query = tools.specification.claims
+        return {
+            "tried": tuple(claim for claim in claims if claim not in of_query),
+            "adapter": tools.adapter,
+            "is_prepared": self._wrapper.works_on_arguments(tools.adapter),
+        }
 
     async def _tested(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
@@ -159,7 +190,7 @@ class ClaimTester:
             problem = reason_of(report) if report else ""
             found = {"runs": runs, "is_valid": is_valid, "problem": problem}
             evidence = await self._confirmed(pair, evidence.model_copy(update=found), tools)
-            if evidence.confirmed or not evidence.failures:
+            if evidence.confirmed or not evidence.failures or tools.agrees_with(evidence):
                 return evidence
             claims = tuple(one.claim for one in runs if one.outcome == "held")
             evidence = ClaimEvidence(
@@ -195,6 +226,8 @@ class ClaimTester:
         is_unlike = tools.screening.verdict == "clear_non_match"
         if is_unlike and len(blind) >= _ENOUGH_CONFIRMED:
             return evidence.model_copy(update={"confirmed": blind, "is_sure": True})
+        if tools.agrees_with(evidence):
+            return evidence
         reader = ValueReader(tools.trace.model)
         read = dict(evidence.read)
         confirmed: tuple[Claim, ...] = ()
@@ -289,3 +322,12 @@ class _Tools:
     box: Box
     trace: Trace
     requirements: tuple[str, ...] = ()
+
+    def agrees_with(self, evidence: ClaimEvidence) -> bool:
+        """Return True if a plain call fails that nobody asked for, as the reading says.
+
+        That is worth no reader's word, unless as much holds as would support the code.
+        """
+        is_plain = self.adapter != self.screening.adapter.strip()
+        is_unlike = self.screening.verdict == "clear_non_match"
+        return is_plain and is_unlike and bool(evidence.failures) and evidence.held < FEWEST_HELD

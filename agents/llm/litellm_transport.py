@@ -26,7 +26,12 @@ from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, fou
 from agents.llm.price_list import prices_of, provider_of
 from agents.llm.reply import RawReply, TokenLimits
 from agents.llm.retry import PromptFault, RequestError, request_error
-from agents.llm.structured_output import RequestForm, format_instruction, response_format
+from agents.llm.structured_output import (
+    RequestForm,
+    format_instruction,
+    response_format,
+    without_bounds,
+)
 from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 
@@ -117,6 +122,7 @@ class Transport:
         Raises:
             RequestError: No reply came. The key is not in it, even if the provider echoed it.
         """
+        schema = schema if form.bounds else without_bounds(schema)
         system = messages[0]["content"] + format_instruction(form.mode, schema)
         sent = [{"role": "system", "content": system}, *messages[1:]]
         if not form.system:

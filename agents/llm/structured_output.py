@@ -10,18 +10,20 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.llm.reply import valid_unicode
 
 Mode = Literal["json_schema", "json_object", "text"]
 
 _NOT_SENT = ("title", "default")  # of a field's schema
+_LIMIT = re.compile(r"max_\w*tokens")
 # What complaints name → the part of a request, and its forms in the order in which they are tried.
 _LADDERS = (
-    ("limit", re.compile(r"max_\w*tokens"), ("max_tokens", "max_completion_tokens")),
+    ("bounds", re.compile(r"max.?length", re.IGNORECASE), (True, False)),
+    ("limit", _LIMIT, ("max_tokens", "max_completion_tokens")),
     ("temperature", re.compile(r"temperature"), (True, False)),
     ("system", re.compile(r"system.?(role|message|prompt|instruction)|[\"'`]system[\"'`]"
                           r"|roles must alternate", re.IGNORECASE), (True, False)),
@@ -54,6 +56,10 @@ class Reply(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+# Texts whose ends are bounded where a server decodes by the schema: weak models repeat themselves.
+Sentences = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
+Lines = Annotated[str, Field(json_schema_extra={"maxLength": 1_200})]
+
 ReplyType = TypeVar("ReplyType", bound=Reply)
 
 
@@ -66,12 +72,14 @@ class RequestForm:
         temperature: Whether a temperature is sent; some models refuse any.
         limit: Name of the limit of a reply's tokens.
         system: Whether the system text is a message of its own.
+        bounds: Whether a schema says how long texts may be; some providers refuse any that does.
     """
 
     mode: Mode = "json_schema"
     temperature: bool = True
     limit: str = "max_tokens"
     system: bool = True
+    bounds: bool = True
 
     def simpler(self, complaint: str) -> "RequestForm | None":
         """Return the form that avoids what the provider complains of first, None without one."""
@@ -82,17 +90,22 @@ class RequestForm:
                 continue
             if found and form in forms[:-1]:
                 change: dict[str, Any] = {part: forms[forms.index(form) + 1]}
-                named.append((found.start(), replace(self, **change)))
+                named.append((part != "bounds" and found.start(), replace(self, **change)))
         return min(named, key=lambda place: place[0])[1] if named else None
 
 
 def is_of_limit(complaint: str) -> bool:
     """Return True if a provider complains of the limit of a reply's tokens."""
-    return _LADDERS[0][1].search(complaint) is not None
+    return _LIMIT.search(complaint) is not None
 
 
 def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any]:
-    """Return the reply's JSON schema, in which all is required, its free texts bounded if asked."""
+    """Return the reply's JSON schema, in which all is required.
+
+    Args:
+        reply_type: What is asked for, with the bounds of its own texts.
+        field_limit: Of a text's characters, if given.
+    """
     fields = json.loads(_fields_of(reply_type))  # a copy each time: callers may change it
     properties = {
         name: {key: value for key, value in field.items() if key not in _NOT_SENT}
@@ -100,13 +113,23 @@ def schema_of(reply_type: type[Reply], field_limit: int | None) -> dict[str, Any
     }
     for field in properties.values():
         if field_limit and field.get("type") == "string" and "enum" not in field:
-            field["maxLength"] = field_limit
+            field["maxLength"] = min(field_limit, field.get("maxLength", field_limit))
     return {
         "type": "object",
         "properties": properties,
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def without_bounds(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that does not say how long texts may be."""
+    fields = schema["properties"].items()
+    kept = {
+        name: {key: value for key, value in field.items() if key != "maxLength"}
+        for name, field in fields
+    }
+    return {**schema, "properties": kept}
 
 
 @cache
@@ -151,7 +174,11 @@ def read(text: str, reply_type: type[ReplyType], given: str = "") -> ReplyType:
         if _THOUGHTS.search(given):
             raise
         fields = _object(text.rpartition(_END_OF_THOUGHTS)[2])
-    return reply_type.model_validate(fields)
+    try:
+        return reply_type.model_validate(fields)
+    except ValidationError as error:
+        faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        raise ValueError("; ".join(faults)) from None
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -1,18 +1,24 @@
 """Agents who judge by a query's specification: what it demands, and whether a code gives that."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from agents.claims.claim import Claim, claims_in, is_said_as
+from agents.claims.claim import Claim, claims_in, is_said_as, unread_line
 from agents.claims.program import ClaimRun
 from agents.gates.stubs import usable_stubs
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.llm.structured_output import Reply
+from agents.llm.structured_output import Lines, Reply, Sentences
 from agents.roles.base import Agent, Judgement, lacking_names_section, stub_section
+from infra.errors import ReplyCutError, UnreadableReplyError
 from infra.records import Pair, Query, Record
 
 _MOST_EXAMPLES = 8
 _MOST_SHOWN = 4  # of these to the screener, whose adapter and call need a few
+_FEWEST_EXAMPLES = 3  # that are evidence where they hold
+_LONGEST_LINE = 200  # characters of what could not be read
+_AGAIN = """Each example is one line of Python: a call of f, =>, its value, as here:
+"examples": "f([3, 1, 2], 2) => [3, 1]\\nf('a b', sep=' ') => 'A B'"
+Write the whole reply again, with such examples of the query. This could not be read:"""
 _OPEN = "open"
 _NOT_RUN = "Code of this language is not run here: leave beside, adapter and call empty."
 _GAVE = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
@@ -21,10 +27,10 @@ _GAVE = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
 class Specification(Reply):
     """What a query demands, by its most likely reading."""
 
-    reading: str
-    demands: str
-    left_open: str
-    examples: str
+    reading: Sentences
+    demands: Sentences
+    left_open: Sentences
+    examples: Lines
     cannot_show: Literal["none", "time", "window", "network", "machine", "container", "open"] = (
         "none"
     )
@@ -34,6 +40,11 @@ class Specification(Reply):
     def claims(self) -> tuple[Claim, ...]:
         """The examples that can be run."""
         return claims_in(self.examples, _MOST_EXAMPLES)
+
+    @property
+    def unread(self) -> str:
+        """A line that is no example where too few others are left to be evidence, else ""."""
+        return unread_line(self.examples) if len(self.claims) < _FEWEST_EXAMPLES else ""
 
     def section(
         self,
@@ -62,18 +73,31 @@ class Specifier(Agent[Specification]):
     reply_type = Specification
 
     async def specify(self, query: Query) -> Specification:
-        """Return the specification."""
-        return await self._ask(fence("query", query.text))
+        """Return the specification, by a second reply where the first one's can't be read."""
+        first = await self._ask(fence("query", query.text))
+        if not first.unread:
+            return first
+        unread = fence("example", shorten(first.unread, _LONGEST_LINE))
+        try:
+            again = await self._ask("\n".join((fence("query", query.text), _AGAIN, unread)))
+        except (ReplyCutError, UnreadableReplyError):
+            return first
+        return best_of((first, again))
+
+
+def best_of(replies: Iterable[Specification]) -> Specification:
+    """Return the specification with the most examples that can be run, the first of several."""
+    return max(replies, key=lambda one: len(one.claims))
 
 
 class SpecifiedScreening(Reply):
     """What reading the code against the specification gave."""
 
-    reason: str
+    reason: Sentences
     verdict: Literal["clear_match", "clear_non_match", "unclear_behaviour", "unclear_query"]
-    beside: str = ""
-    adapter: str
-    call: str
+    adapter: Lines
+    call: Sentences
+    beside: Lines = ""
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -122,8 +146,8 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
 class DemandedValue(Reply):
     """The value that is demanded of a call, or "open"."""
 
-    reason: str
-    value: str
+    reason: Lines
+    value: Sentences
 
     @property
     def is_open(self) -> bool:
@@ -185,11 +209,17 @@ def asks_again(alone: DemandedValue, run: ClaimRun) -> bool:
     return alone.is_open and not run.is_formed
 
 
-class ClaimsArbiter(Agent[Judgement]):
+class ClaimsJudgement(Judgement):
+    """The last word on claims."""
+
+    reason: Sentences
+
+
+class ClaimsArbiter(Agent[ClaimsJudgement]):
     """Judges by the specification, the first reading, and what the code gave for each claim."""
 
     role = "claims_arbiter"
-    reply_type = Judgement
+    reply_type = ClaimsJudgement
 
     async def judge(
         self,

@@ -8,7 +8,16 @@ from infra.records import Record
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Parameters, Transaction, statements_beside
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
-from infra.summaries import Cost, LabelFigures, LabelShape, PairCost, ProgramCounts, RankCounts
+from infra.summaries import (
+    Cost,
+    LabelFigures,
+    LabelShape,
+    PairCost,
+    ProgramCounts,
+    RankCounts,
+    ReadingFigures,
+    RoleReplies,
+)
 
 _SQL = statements_beside(__file__)
 # A test of a program in Python, JavaScript or Go, as the harnesses find them.
@@ -44,6 +53,20 @@ def shape_of(
         ranks=tuple(tx.records(RankCounts, statements["ranks"], parameters)),
         bases=tuple(tx.rows(statements["bases"])),
     )
+
+
+def reading_figures(database: Database, recipes: Sequence[RecipeId], reader: str) -> ReadingFigures:
+    """Return how well models read and are read, in all judgements by some recipes.
+
+    Args:
+        database: The store.
+        recipes: The recipes.
+        reader: The role whose verdicts are readings.
+    """
+    with database.transaction() as tx:
+        roles = tx.records(RoleReplies, _SQL["replies"], {"recipes": list(recipes)})
+        [counts] = tx.dicts(_SQL["readings"], {"recipes": list(recipes), "reader": reader})
+    return ReadingFigures(roles=tuple(roles), **counts)
 
 
 def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int | None, ...]]:

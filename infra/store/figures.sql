@@ -56,3 +56,22 @@ WHERE relevance IS NOT NULL GROUP BY rank ORDER BY rank
 SELECT support, path, count(*) AS judgements
 FROM annotations SEMI JOIN basis USING (query_id, code_id, recipe_id)
 GROUP BY support, path ORDER BY judgements DESC, support, path
+
+-- replies
+SELECT role, model, count(DISTINCT prompt_digest) AS replies,
+    count(DISTINCT prompt_digest) FILTER (status = 'unreadable') AS unreadable
+FROM llm_calls WHERE list_contains($recipes, recipe_id) AND status IN ('ok', 'unreadable')
+GROUP BY role, model ORDER BY role, model
+
+-- readings
+-- A pair's first reading, and what its run says: the label, or the other one where it was overruled.
+SELECT count(*) AS tested, count(*) FILTER (
+    (verdict = 'clear_match') <> ((label = 1) = (support = 'valid_oracle'))
+) AS contradicted FROM (
+    SELECT query_id, code_id, recipe_id, regexp_extract(
+        reply, '"verdict"\s*:\s*"(clear_match|clear_non_match)"', 1) AS verdict
+    FROM llm_calls
+    WHERE list_contains($recipes, recipe_id) AND role = $reader AND status = 'ok'
+    QUALIFY row_number() OVER (PARTITION BY query_id, code_id, recipe_id ORDER BY ordinal) = 1
+) JOIN annotations USING (query_id, code_id, recipe_id)
+WHERE verdict <> '' AND support IN ('valid_oracle', 'overruled')

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pydantic import Field
 
 from infra.records import Record, SourceInfo
-from infra.summaries import GoldCounts, LabelFigures
+from infra.summaries import GoldCounts, LabelFigures, ReadingFigures
 from tasks.reports.document import (
     Block,
     Document,
@@ -32,6 +32,11 @@ from tasks.reports.text import (
     format_words,
 )
 
+_FEWEST_TESTED, _OFTEN = 10, 0.25
+_ON_OFTEN = (
+    "That is a quarter or more, where a reader that guesses has half: labels by its reading alone "
+    "are little worth; set a stronger COSQA_LLM__MODEL."
+)
 _LABELS = {"1": "answers (1)", "0": "does not (0)", "none": "no label"}
 
 
@@ -73,6 +78,7 @@ class AgentsPart(Record):
         model: The model of the recipe in use.
         recipe_id: The recipe in use.
         figures: Of the labels and of the judgements that they rest on.
+        reading: Of all judgements by the recipe.
         former: Judgements by former recipes; all figures cover them too, but for gold questions.
         gold: How gold questions were judged; None without any.
         rounds: How often each pair is judged.
@@ -81,6 +87,7 @@ class AgentsPart(Record):
     model: str
     recipe_id: str
     figures: LabelFigures
+    reading: ReadingFigures
     former: int = 0
     gold: GoldCounts | None = None
     rounds: int = 1
@@ -222,8 +229,33 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
     yield _table_of_counts("label", labels, "pairs")
     yield from shape_figures(figures.shape)
     yield _table_of_counts("outcome of test runs", figures.outcomes, "runs")
+    rows = [
+        (
+            format_words(one.role),
+            one.model,
+            format_count(one.replies),
+            format_share(one.unreadable, one.replies),
+        )
+        for one in part.reading.roles
+    ]
+    yield Table(("agent", "model", "replies", "unreadable"), rows, empty="No reply is known.")
+    yield contradictions(part.reading)
     if part.gold:
         yield _gold(part.gold)
+
+
+def contradictions(figures: ReadingFigures) -> str:
+    """Return in how many pairs runs contradict readings, and what to do where that is often."""
+    if not figures.tested:
+        return "No sure reading was tested by a valid run."
+    said = (
+        f"Valid runs contradict {format_rate(figures.contradicted, figures.tested)} sure readings "
+        "that they tested."
+    )
+    is_often = figures.tested >= _FEWEST_TESTED and figures.contradicted >= (
+        _OFTEN * figures.tested
+    )
+    return f"{said} {_ON_OFTEN}" if is_often else said
 
 
 def _table_of_counts(name: str, counts: Mapping[str, int], unit: str) -> Table:

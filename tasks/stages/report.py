@@ -7,11 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from agents.roles.read import Screener
 from infra.collected import StoredCollection
 from infra.records import Record
 from infra.store import Database, benchmarks, corpus
 from infra.store.benchmarks import Published
-from infra.store.figures import label_figures
+from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of
 from infra.store.snapshot import browse_line
@@ -147,6 +148,7 @@ def _agents(database: Database, labels: CurrentLabels) -> AgentsPart:
         recipe_id=rounds[0],
         figures=figures,
         former=former,
+        reading=reading_figures(database, rounds, Screener.role),
         gold=gold if gold.judged else None,
         rounds=len(rounds),
     )

@@ -40,9 +40,11 @@ def rule(role: str, *steps: dict[str, Any], **where: str) -> dict[str, Any]:
 
 
 SPECIFIED = rule("specifier", {"reply": SPECIFICATION})
+# No code with one parameter takes the arguments of its example.
+UNFIT = rule("specifier", {"reply": SPECIFICATION | {"examples": "'abc', 1 => 'cba'"}})
 # No claim is run, and reading does not decide: a test program is written.
 IN_DOUBT = (
-    SPECIFIED,
+    UNFIT,
     rule("screener", {"reply": SCREENING | {"verdict": "unclear_behaviour", "adapter": ""}}),
 )
 

@@ -48,7 +48,11 @@ class Scripted:
         screening = {**self.replies["screener"], "adapter": "", "call": ""}
         if self.unclear:
             screening["verdict"] = "unclear_behaviour"
-        said = {**self.replies, "specifier": SPECIFICATION, "screener": screening}
+        said = {
+            **self.replies,
+            "specifier": SPECIFICATION | {"examples": ""},
+            "screener": screening,
+        }
         for role in _AGENTS:
             if role in said:
                 query = self.pair.query.text

@@ -7,7 +7,15 @@ from infra.records import (
     LanguageModelCall,
     SourceInfo,
 )
-from infra.summaries import Cost, GoldCounts, LabelFigures, LabelShape, RankCounts
+from infra.summaries import (
+    Cost,
+    GoldCounts,
+    LabelFigures,
+    LabelShape,
+    RankCounts,
+    ReadingFigures,
+    RoleReplies,
+)
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import Document
 from tasks.reports.evidence import ClaimLine, SpecifiedPart, judgement_blocks
@@ -242,6 +250,14 @@ def _agents() -> AgentsPart:
         model=MODEL,
         recipe_id="5f0e7a31c2d94b6e8a10",
         figures=figures,
+        reading=ReadingFigures(
+            roles=(
+                RoleReplies(role="screener", model=MODEL, replies=200, unreadable=27),
+                RoleReplies(role="value_reader", model=MODEL, replies=31, unreadable=0),
+            ),
+            tested=14,
+            contradicted=5,
+        ),
         gold=GoldCounts(judged=12, wrong_codes=8, false_fails=1, false_passes=2),
     )
 

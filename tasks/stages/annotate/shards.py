@@ -17,16 +17,19 @@ from prefect.exceptions import TerminationSignal
 from prefect.states import Completed
 from prefect.task_engine import run_task_sync
 
+from agents.roles.read import Screener
 from infra.ray import box_resources
 from infra.records import Annotation, Pair
 from infra.store import Database, annotations, open_database
+from infra.store.figures import reading_figures
 from infra.store.pending import pairs_in
+from tasks.reports.run import contradictions
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage, task_of
 from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
-from tasks.runtime.run_logger import run_logger
+from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.gold import known_labels, mix_questions
 from tasks.stages.annotate.journal_owner import JournalOwner, Terms
 from tasks.stages.annotate.monitor import ProgressMonitor
@@ -71,6 +74,9 @@ def judge_round(
         pairs = pairs_in(database, plan.collection, plan.pairs_file)
         coordinator.judge(mix_questions(pairs, gold, plan.pending))
     monitor.close()
+    read = reading_figures(database, [plan.recipe.recipe_id], Screener.role)
+    if read.tested:
+        get_run_logger().info(contradictions(read))
     behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
         task_of(conclude_round),

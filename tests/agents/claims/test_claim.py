@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.claims.claim import Claim, are_arguments, claims_in, is_value, same_value
+from agents.claims.claim import Claim, are_arguments, claims_in, is_value, same_value, unread_line
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -76,7 +76,8 @@ def test_an_arrow_inside_a_text_is_part_of_the_text() -> None:
 
 def test_a_line_that_holds_no_claim_is_passed_over() -> None:
     for line in [
-        "", "the list sorted", "[1] -> 2", "1)(2 => 3", "x=1 => 2", "*[1] => 2", "1 => ",
+        "", "the list sorted", "1)(2 => 3", "*[1] => 2", "1 => ", "[1, ...] => 1", "1 => [...]",
+        "f([1]) => […]", "f(**x) => 1) => 2",
         "(a := 1) => 2", "1; import os => 2", "1 => 2; 3", "1 => raises Exception",
         "1 => raises AssertionError", "1 => 2)(3",
         "1 => __import__('target').first(1)", "1 => pathlib.sys.modules", "1 => (1).__class__",
@@ -84,6 +85,29 @@ def test_a_line_that_holds_no_claim_is_passed_over() -> None:
         f"{'(' * 500}1{')' * 500} => 1", f"1{'+1' * 400} => 1",
     ]:  # fmt: skip
         assert claims_in(line, 9) == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "claim"),
+    [
+        ("f([3, 1], 2) => [3]", "[3, 1], 2 => [3]"),
+        ("f(items=[3, 1], n=2) => [3]", "[3, 1], 2 => [3]"),
+        ("[3, 1], n=2 => [3]", "[3, 1], 2 => [3]"),
+        ("[3, 1] -> 2", "[3, 1] => 2"),
+        ("rotate([1]) → [1]", "[1] => [1]"),
+        ("f(1) == '->'", "1 => '->'"),
+        ("'a->b', '==' => 'x == y'", "'a->b', '==' => 'x == y'"),
+        ("f(file('a', name='x')) => 1", "file('a', name='x') => 1"),
+    ],
+)
+def test_what_weak_models_write_in_a_way_of_their_own_is_read(line: str, claim: str) -> None:
+    assert [*map(str, claims_in(line, 9))] == [claim]
+
+
+def test_the_first_line_that_holds_no_claim_is_told() -> None:
+    assert unread_line("1 => 2\n\nrotates it\n[3, 1] => […]") == "rotates it"
+    assert unread_line("- f(1) => 2\n\n") == ""
+    assert unread_line("f('a\nb') => 'b'\n1 => 2") == "", "a text goes on in the next line"
 
 
 @given(st.text(max_size=60))

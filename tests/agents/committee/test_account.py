@@ -8,7 +8,7 @@ import pytest
 from agents.committee.account import account_of
 from infra.records import Pair
 from tests.agents.committee.test_judged_again import SAYS_NO, demanded, screened
-from tests.agents.conftest import SPECIFIED, Bench
+from tests.agents.conftest import SPECIFIED, UNFIT, Bench
 from tests.fakes.sandbox import FakeSandbox
 from tests.fakes.specified import call_of, claims_run
 
@@ -67,11 +67,11 @@ async def test_an_objection_by_the_query_is_told(bench: Bench, pair: Pair) -> No
 
 
 async def test_claims_that_were_never_run_stand_alone(bench: Bench, pair: Pair) -> None:
-    bench.serve([SPECIFIED, screened("clear_non_match", adapter="")])
+    bench.serve([UNFIT, screened("clear_non_match", adapter="")])
     made = await bench.committee(FakeSandbox(claims_run()), configuration="spec").judge(pair)
     account = account_of(made)
     assert account is not None
-    assert [item.run for item in account.claims] == [None] * 4
+    assert [item.run for item in account.claims] == [None] * 2
 
 
 async def test_a_pair_that_was_judged_otherwise_has_no_account(bench: Bench, pair: Pair) -> None:

@@ -129,6 +129,28 @@ async def test_no_other_adapter_is_asked_for_a_name_that_the_code_lacks(bench: B
     assert [call.role for call in made.calls] == ["specifier", "screener", "writer", "arbiter"]
 
 
+@pytest.mark.parametrize(
+    "language",
+    ["javascript", pytest.param("go", marks=pytest.mark.nightly)],  # it makes an image
+)
+@pytest.mark.parametrize("place", [0, 1])
+async def test_claims_run_by_a_plain_call_where_there_is_no_adapter(
+    bench: Bench, language: str, place: int
+) -> None:
+    row, silent = ROWS[language][place], {"reason": "r", "adapter": "", "call": ""}
+    said = {"unclear_behaviour": row["right"], "clear_non_match": row["wrong"]}
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        for verdict, code in said.items():
+            bench.serve(
+                [specified(row), rule("screener", {"reply": silent | {"verdict": verdict}})]
+            )
+            committee = bench.committee(sandbox, configuration="spec", evidence="read")
+            made = await judged(committee, row, code, language)
+            path, label = ("claims_hold", 1) if code == row["right"] else ("claims_fail", 0)
+            assert of_claims(made) == (path, label, "claims", "valid_oracle"), made.reason
+            assert [call.role for call in made.calls] == ["specifier", "screener"]
+
+
 PROGRAMS = {
     "javascript": """const assert = require('assert');
 const { rotate } = require('target');

@@ -9,7 +9,7 @@ from infra.settings import (
     Configuration,
     Evidence,
 )
-from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
+from tests.agents.conftest import IN_DOUBT, SPECIFIED, UNFIT, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
 from tests.fakes.specified import SCREENING
 
@@ -209,7 +209,7 @@ async def test_a_program_is_run_as_the_setting_of_evidence_says(
 ) -> None:
     evidence, result = evidence_and_result
     short = [FALLS_SHORT, FALLS_SHORT | {"role": "query_arbiter"}]
-    bench.serve([SPECIFIED, read_as(verdict), written(GOOD), written_blind(), *short])
+    bench.serve([UNFIT, read_as(verdict), written(GOOD), written_blind(), *short])
     committee = bench.committee(always(result), configuration="spec", evidence=evidence)
     annotation = await committee.judge(pair)
     assert roles(annotation) == ["specifier", "screener", *asked]
@@ -226,7 +226,7 @@ async def test_a_program_is_run_as_the_setting_of_evidence_says(
 async def test_beside_a_void_oracle_a_sure_reading_stands_without_an_arbiter(
     bench: Bench, pair: Pair, verdict: str, asked: list[str], expected: tuple[int, str, int, int]
 ) -> None:
-    bench.serve([SPECIFIED, read_as(verdict), written(GOOD), FALLS_SHORT])
+    bench.serve([UNFIT, read_as(verdict), written(GOOD), FALLS_SHORT])
     sandbox = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
     annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
     assert roles(annotation) == ["specifier", "screener", "writer", "writer", *asked]

@@ -106,7 +106,7 @@ DIGESTS = {  # of labels of code in Python that exist: another digest makes them
     "writer": "bcc7bf9f9d6e3326cdf9",
     "executor": "8dc69183d1c689155741",
     "paper": "275c68d4a3f9fee7c758",
-    "spec": "30ec65d6f0993d1e8d88",
+    "spec": "8d849fd592db7590d229",
 }
 
 

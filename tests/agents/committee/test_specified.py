@@ -21,6 +21,7 @@ def rotate(items, n):
 WRONG = "def rotate(items, n):\n    return items[n:] + items[:n]"  # for n beyond the length
 OTHER = "def rotate(n, items):\n    return tuple(items[n:])"
 EXAMPLES = "[1, 2, 3], 1 => [2, 3, 1]\n[1], 5 => [1]\n[], 2 => []\n[1, 2, 3], 4 => [2, 3, 1]"
+APART = RIGHT.replace("items, n)", "items, *, n)")  # no example's arguments fit it
 ADAPTER = "from target import rotate\ndef answer(items, n):\n    return rotate(items, n)"
 SPECIFICATION = {
     "reading": "the items after the first n, then the first n",
@@ -168,11 +169,11 @@ async def test_the_call_by_which_the_screener_would_show_a_fault_is_run(bench: B
 async def test_a_program_is_run_for_a_match_of_which_no_claim_ran(
     bench: Bench, verdict: str, programs: int
 ) -> None:
-    demand = "assert rotate([1, 2, 3], 1) == [2, 3, 1]"
+    demand = "assert rotate([1, 2, 3], n=1) == [2, 3, 1]"
     program = f"from target import rotate\ndef test_it():\n    {demand}"
     writer = rule("writer", {"reply": {"reading": "r", "beside": "", "program": program}})
     bench.serve([specified(), screened(verdict, adapter=""), writer])
-    pair = Pair(query=QUERY, code=Code.of(RIGHT))
+    pair = Pair(query=QUERY, code=Code.of(APART))
     annotation = await bench.committee(bench.sandbox, configuration="spec").judge(pair)
     expected = ("unclear_passed", "valid_oracle") if programs else (verdict, "screened")
     assert (annotation.path, annotation.support) == expected
@@ -228,8 +229,11 @@ async def test_results_are_compared_whatever_their_container(bench: Bench) -> No
 @pytest.mark.parametrize(
     ("adapter", "code"),
     [
-        ("", RIGHT),
-        ("def answer(items, n):\n    return items[n:] + rotate(items, n)", RIGHT),
+        ("", APART),
+        ("def answer(items, n):\n    return items[n:] + rotate(items, n=n)", APART),
+        ("", "def rotate(items, n, by):\n    return items"),
+        ("", "class Rotated:\n    def rotate(self, items, n):\n        return items"),
+        ("", "async def rotate(items, n):\n    return items"),
         (ADAPTER, f"{RIGHT} + unknown_name"),
         (ADAPTER, f"import module_of_nobody_1a2b\n{RIGHT}"),
     ],

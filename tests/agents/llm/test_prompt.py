@@ -80,7 +80,7 @@ WITHOUT_GUIDELINE = {
 }  # fmt: skip
 # Tokens that each pair pays for in `spec`, and those that some pay for.
 MOST_TOKENS = {
-    "specifier": 345, "specified_screener": 280, "value_reader": 190, "claims_arbiter": 200,
+    "specifier": 360, "specified_screener": 280, "value_reader": 190, "claims_arbiter": 200,
     "gated_arbiter": 190, "query_arbiter": 190, "gated_writer": 290, "blind_writer": 285,
     "fixer": 220,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
 from infra.store import Database, annotations, candidates, open_database
 from infra.store.evidence import EvidenceSelection, decide_labels
-from infra.store.figures import label_figures
+from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import Covered, CurrentLabels
 from tasks.stages.answers import StoredAnnotations
 from tests.fakes.labels import labels_by
@@ -127,6 +127,28 @@ def test_figures_are_of_what_the_labels_rest_on(database: Database) -> None:
     assert figures.shape.bases == (("screened", "clear_match", 2),)
     assert figures.recipes == {"new": 1, "old": 1}
     assert (figures.cost.calls, figures.cost.cost_usd) == (3, 1.5), "the failed try has cost"
+
+
+def test_readings_are_counted_that_a_valid_run_tested_and_those_that_it_contradicts(
+    database: Database,
+) -> None:
+    pairs = [PairKey(query.query_id, code.code_id) for query in QUERIES for code in CODES]
+    rows = [  # what the reader says, the label, and what the run says of it
+        ("clear_match", 1, "valid_oracle"), ("clear_match", 0, "valid_oracle"),
+        ("clear_non_match", 0, "overruled"), ("clear_match", 1, "overruled"),
+        ("unclear_behaviour", 1, "valid_oracle"), ("clear_match", 1, "screened"),
+    ]  # fmt: skip
+    lost = CALL.model_copy(update={"status": "unreadable", "prompt_digest": "lost", "reply": "{"})
+    for key, (verdict, label, support) in zip(pairs, rows, strict=False):
+        reply = f'```json\n{{"reason": "no \\"verdict\\"", "verdict": "{verdict}"}}'
+        read = CALL.model_copy(update={"prompt_digest": f"{key}", "reply": reply})
+        judge(database, key, "new", label, calls=(lost, read), support=support)
+    found = reading_figures(database, [RecipeId("new")], CALL.role)
+    number = min(len(pairs), len(rows))
+    assert (found.tested, found.contradicted) == (4, 3)
+    [role] = found.roles
+    assert (role.role, role.model) == (CALL.role, CALL.model)
+    assert (role.replies, role.unreadable) == (number + 1, 1), "a reply that pairs share is one"
 
 
 def test_a_request_without_a_reply_leaves_the_cost_known(database: Database) -> None:

@@ -6,9 +6,10 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
+from infra.summaries import ReadingFigures
 from tasks.reports.leaderboard import language_rows
 from tasks.reports.render import html_page, markdown_page
-from tasks.reports.run import ReportData, report_document, tables_by_language
+from tasks.reports.run import ReportData, contradictions, report_document, tables_by_language
 from tasks.reports.text import NONE
 from tests.fakes.reports import METRICS, MODEL, hostile_report, realistic_report
 
@@ -245,3 +246,21 @@ def test_the_markdown_is_short_for_it_has_no_evidence() -> None:
 def test_a_report_of_nothing_is_a_report() -> None:
     text = text_of(ReportData(title="Nothing", generated_at="today", benchmarks=()))
     assert text.startswith("# Nothing\n\ntoday\n")
+
+
+def test_replies_that_could_not_be_read_are_counted_by_role_and_model() -> None:
+    text = text_of(realistic_report())
+    assert re.search(rf"\| screener +\| {re.escape(MODEL)} +\| 200 +\| 13.5%", text), text
+    assert re.search(r"\| value reader +\|.*\| 31 +\| 0.0%", text)
+
+
+@pytest.mark.parametrize(
+    ("tested", "contradicted", "is_told"),
+    [(0, 0, False), (9, 9, False), (10, 2, False), (12, 3, True), (14, 5, True)],
+)
+def test_a_judge_whom_runs_contradict_often_is_told(
+    tested: int, contradicted: int, *, is_told: bool
+) -> None:
+    said = contradictions(ReadingFigures(roles=(), tested=tested, contradicted=contradicted))
+    assert ("a reader that guesses has half" in said) == is_told
+    assert not tested or f"{contradicted} of {tested} (" in said
