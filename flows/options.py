@@ -423,6 +423,10 @@ Unlicensed = Annotated[
     bool | None,
     option("--include-unlicensed", "publish.include_unlicensed", title="Export unlicensed code"),
 ]
+AcceptGold = Annotated[
+    bool | None,
+    option("--accept-gold", "publish.accept_gold", title="Accept failed gold questions"),
+]
 Set = Annotated[
     list[str] | None, option(
     "--set", "",
@@ -443,7 +447,7 @@ METRICS = {"metrics": Metrics}
 RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE
-EXPORT = {"output": Output, "unlicensed": Unlicensed} | STORE
+EXPORT = {"output": Output, "unlicensed": Unlicensed, "accept_gold": AcceptGold} | STORE
 SCORING = {"methods": Methods}
 CORPUS = {"source": Source, "path": SourcePath, "collection": Collection} | REREAD
 INPUT = {
@@ -452,7 +456,7 @@ INPUT = {
 }  # fmt: skip
 CANDIDATES = ENCODERS | {"top_k": TopK} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
-    "reasons": Reasons, "budget_usd": Budget, "approve": Approve,
+    "reasons": Reasons, "budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold,
 }  # fmt: skip
 PLAN = {"plan": Plan}
 WRITING = MODEL | {"limit": WritingLimit}

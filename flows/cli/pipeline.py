@@ -44,7 +44,11 @@ def remember(lasting: Overrides, preset: str | None) -> None:
     """
     file = Path("cosqa.toml")
     lasting.pop("reannotation", None)
-    for section, key in (("source", "reread"), ("annotation", "limit")):
+    for section, key in (
+        ("source", "reread"),
+        ("annotation", "limit"),
+        ("publish", "accept_gold"),
+    ):
         lasting.get(section, {}).pop(key, None)
     is_new = not file.exists() or (preset != SAMPLE and read_toml(file) == {"preset": SAMPLE})
     if (preset or lasting["source"]) and is_new and "COSQA_CONFIG" not in os.environ:

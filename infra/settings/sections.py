@@ -175,6 +175,11 @@ class PublishSettings(Section):
         False,
         description="Export code too whose licence is unknown or does not permit redistribution.",
     )
+    accept_gold: bool = Field(
+        False,
+        description="Judge and publish by a model that labelled too many gold questions wrongly "
+        "(`annotation.gold_limit`); else its labels are held. The dataset card says so.",
+    )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "overruled", "void_oracle", "ungated"),
         min_length=1,

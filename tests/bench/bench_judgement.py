@@ -2,6 +2,9 @@
 
     python -m tests.bench.bench_judgement [--set made|real|all] [--queries 20] [--candidates 20]
         [--configurations spec] [--busy 6]
+    COSQA_LLM__BASE_URL=http://127.0.0.1:8080/v1 COSQA_LLM__API_KEY=x \\
+        python -m tests.bench.bench_judgement --model openai/NAME --set all --queries 12 \\
+        --folder FOLDER --page tasks/README.md
 
 It goes through the product's own flow: a Prefect server, judges on Ray, the queue, the store and
 real boxes; the model is the reader, which answers at once. The rival of each configuration is the
@@ -23,6 +26,8 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
 - Pairs without example are those of a query whose specification has none that can be written down.
 - With ``--busy`` all is judged once more beside so many processes that never rest; the last line
   says of how many pairs label, path or support is another one then.
+- A real model (``--model``) judges one pair of each query, in turn a match and none, and gets rows
+  of the page's table (`model_table`); with a folder the same command goes on where it stopped.
 - Tokens are those of requests that were sent and their replies: a specification is asked for once a
   query. Seconds are those of the stage, with the start of its workers.
 """
@@ -46,7 +51,6 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from scipy.stats import binomtest
 
 from agents.claims.program import is_claims_program
 from flows.annotate import judge_candidates
@@ -69,12 +73,22 @@ from infra.settings import (
     SandboxSettings,
     Settings,
     StoreSettings,
+    load_settings,
 )
 from infra.store import Database, annotations, candidates, corpus, open_database
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run import AnnotationRun
+from tests.bench.model_table import (
+    ENDS,
+    by_execution,
+    figures_of,
+    gain_of_evidence,
+    sample,
+    share,
+    write_row,
+)
 from tests.bench.provable_pairs.case import load_cases
 from tests.bench.provable_pairs.made import ProvedPair, proved_pairs
 from tests.fakes.fallible_reader import FallibleReader, Habits
@@ -84,7 +98,6 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 CONFIGURATIONS = ("single", "paper", "spec")
 _SEARCH = SearchId("proved")
-_ENDS = ("passed", "assertion_failed")
 _LONGEST_REASON = 300  # characters
 
 
@@ -98,35 +111,53 @@ class Judged(NamedTuple):
 
 def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: str) -> Judged:
     """Judge the pairs in a store of their own."""
-    pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
-    configuration, _, evidence = name.partition(":")
+    pairs = records_of(made)
     settings = Settings(
         llm=LanguageModelSettings(
             model="openai/stand-in", base_url=reader.base_url, api_key=SecretStr(KEY)
         ),
-        annotation=AnnotationSettings.model_validate(
-            {"configuration": configuration, "evidence": evidence or "auto", "gold_questions": 0}
-        ),
+        annotation=AnnotationSettings.model_validate(annotation_of(name)),
         store=StoreSettings(folder=folder / name),
     )
+    started = time.monotonic()
+    found = judge(settings, pairs)
+    return Judged(found, time.monotonic() - started, reader)
+
+
+def records_of(made: Sequence[ProvedPair]) -> list[Pair]:
+    """Return proved pairs as the product knows them."""
+    return [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
+
+
+def annotation_of(name: str) -> dict[str, object]:
+    """Return the settings of a configuration, with the evidence that it may name."""
+    configuration, _, evidence = name.partition(":")
+    return {"configuration": configuration, "evidence": evidence or "auto", "gold_questions": 0}
+
+
+def judge(settings: Settings, pairs: Sequence[Pair]) -> list[Annotation]:
+    """Return the annotations of pairs, by the product's own flow; a kept store goes on."""
+    is_new = not settings.store.folder.exists()
     database = open_database(settings.store)
-    search = fill(database, pairs)
+    if is_new:
+        fill(database, pairs)
+    search = SearchReference(
+        search_id=_SEARCH, collection="c", queries=len(pairs), candidates=len(pairs)
+    )
     recipe = current_recipe(settings.committee, require_shown=True)
 
     @flow(name="bench-judgement")
-    def judge() -> None:
+    def judge_all() -> None:
         judge_candidates(AnnotationRun.of(search, recipe, settings))
 
-    started = time.monotonic()
-    judge()
-    seconds = time.monotonic() - started
+    judge_all()
     found = annotations.load_annotations(database, recipe.recipe_id, [pair.key for pair in pairs])
     if len(found) != len(pairs):
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
-    return Judged(found, seconds, reader)
+    return found
 
 
-def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
+def fill(database: Database, pairs: Sequence[Pair]) -> None:
     """Store the pairs as the candidates of their queries."""
     queries = {pair.query.query_id: pair.query for pair in pairs}
     codes = {pair.code.code_id: pair.code for pair in pairs}
@@ -140,24 +171,6 @@ def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
         ids = {"query_id": pair.query.query_id, "code_id": pair.code.code_id}
         rows.append(Candidate(**ids, rank=rank, similarity=1.0, by_encoder={"proved": 1.0}))
     candidates.add_candidates(database, _SEARCH, rows)
-    return SearchReference(
-        search_id=_SEARCH, collection="c", queries=len(queries), candidates=len(rows)
-    )
-
-
-def share(part: int, whole: int) -> str:
-    """Return a share with its interval, in percent."""
-    if not whole:
-        return "-"
-    interval = binomtest(part, whole).proportion_ci(0.95, method="wilson")
-    return f"{part / whole:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
-def by_execution(item: Annotation) -> bool:
-    """Return whether a label rests on a valid oracle; without gates, on a run to an end."""
-    if item.support == "ungated":
-        return any(run.result.outcome in _ENDS for run in item.executions[-1:])
-    return item.support == "valid_oracle"
 
 
 def first_program(pair: ProvedPair, item: Annotation, reader: FallibleReader) -> Execution | None:
@@ -175,7 +188,7 @@ def refusal_of(item: Annotation, run: Execution) -> str:
     """Return why a program of a pair does not count, "" where it does."""
     if run.oracle is not None:
         return "; ".join(f"{gate}: {fault}" for gate, fault in run.oracle.faults.items())
-    if run.result.outcome in _ENDS and item.support == "ungated":
+    if run.result.outcome in ENDS and item.support == "ungated":
         return ""
     return f"{run.result.outcome}: {run.result.error_type}: {run.result.message}"
 
@@ -302,15 +315,54 @@ def verdicts(of_it: Judged) -> list[tuple[object, ...]]:
     return [(item.label, item.path, item.support) for item in of_it.annotations]
 
 
-async def proved(options: argparse.Namespace) -> list[ProvedPair]:
-    """Return the pairs; what each code gives is proved in the sandbox."""
-    cases = load_cases(*(("made", "real") if options.set == "all" else (options.set,)))
+async def proved(options: argparse.Namespace, *sets: str) -> list[ProvedPair]:
+    """Return the pairs of the sets; what each code gives is proved in the sandbox."""
+    cases = load_cases(*sets)
     some = cases[:: max(len(cases) // (options.queries or len(cases)), 1)][: options.queries]
     sandbox = make_sandbox(SandboxSettings())
     try:
         return await proved_pairs(sandbox, some, options.candidates)
     finally:
         await sandbox.close()
+
+
+@contextmanager
+def running(folder: Path | None) -> Iterator[Path]:
+    """Yield the folder of all stores inside the ``with``, with a Prefect server and Ray."""
+    with ExitStack() as stack:
+        found = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        os.environ["PREFECT_HOME"] = str(found.absolute() / "prefect")
+        stack.enter_context(prefect_api())
+        ensure_ray(Settings().ray)
+        yield found
+
+
+def bench_model(options: argparse.Namespace) -> None:
+    """Judge a sample of the pairs by a real model, and print its rows of the table."""
+    made = [
+        pair
+        for kind in (("made", "real") if options.set == "all" else (options.set,))
+        for pair in sample(asyncio.run(proved(options, kind)))
+    ]
+    name = options.name or options.model.rpartition("/")[2]
+    judged_by = {}
+    with running(options.folder) as folder:
+        for configuration in options.configurations:
+            store = {"folder": folder / name / configuration.replace(":", "-")}
+            settings = load_settings(
+                {
+                    "llm": {"model": options.model},
+                    "annotation": annotation_of(configuration),
+                    "store": store,
+                }
+            )
+            judged_by[configuration] = judge(settings, records_of(made))
+            cells = figures_of(name, configuration, made, judged_by[configuration])
+            print(" | ".join(cells), flush=True)
+            if options.page:
+                write_row(options.page, cells)
+    for line in gain_of_evidence(made, judged_by):
+        print(line)
 
 
 def bench(options: argparse.Namespace) -> None:
@@ -320,14 +372,11 @@ def bench(options: argparse.Namespace) -> None:
     def tokens_of(text: str) -> int:
         return int(token_counter(model="openai/gpt-4o-mini", text=text))
 
-    habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options))
+    kinds = ("made", "real") if options.set == "all" else (options.set,)
+    habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options, *kinds))
     judged_by: dict[str, Judged] = {}
     differing: dict[str, int] = {}
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        os.environ["PREFECT_HOME"] = str(folder / "prefect")
-        stack.enter_context(prefect_api())
-        ensure_ray(Settings().ray)
+    with running(options.folder) as folder:
         for name in options.configurations:
             with FallibleReader(pairs, habits, tokens_of) as reader:
                 judged_by[name] = judged(folder, pairs, reader, name)
@@ -336,7 +385,6 @@ def bench(options: argparse.Namespace) -> None:
                     again = judged(folder / "busy", pairs, reader, name)
                 both = zip(verdicts(judged_by[name]), verdicts(again), strict=True)
                 differing[name] = sum(one != other for one, other in both)
-    kinds = ("made", "real") if options.set == "all" else (options.set,)
     columns = [(name, kind) for name in judged_by for kind in kinds]
     told = [figures(pairs, judged_by[name], kind) for name, kind in columns]
     matches = sum(pair.label for pair in pairs)
@@ -365,4 +413,9 @@ if __name__ == "__main__":
         "--near-miss-errors", type=float, default=0.15, help="share of near misses misread (0.15)"
     )
     parser.add_argument("--busy", type=int, help="judge again beside so many processes (none)")
-    bench(parser.parse_args())
+    parser.add_argument("--model", help="a real one for litellm, by COSQA_LLM__* (the stand-in)")
+    parser.add_argument("--name", help="that model's name in the table (as --model has it)")
+    parser.add_argument("--folder", type=Path, help="where stores are kept, to go on (none)")
+    parser.add_argument("--page", type=Path, help="the page whose table gets the model's rows")
+    given = parser.parse_args()
+    (bench_model if given.model else bench)(given)
