@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from infra.errors import SettingsError
 from infra.records import Support
 from infra.settings.configurations import Configuration
-from infra.settings.section import Key, Section
+from infra.settings.section import Address, Key, Section
 
 RECORDED_PREFIX = "recorded/"
 
@@ -63,7 +63,7 @@ class LanguageModelSettings(Section):
         description="litellm's name of the model, such as openai/gpt-4o-mini; "
         "recorded/stdlib-sample knows the packaged sample alone.",
     )
-    base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    base_url: Address = Field(None, description="Address of an OpenAI-compatible server.")
     api_key: Key = Field(
         None,
         exclude=True,
