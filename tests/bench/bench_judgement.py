@@ -34,6 +34,7 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
 
 import argparse
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -337,13 +338,22 @@ def running(folder: Path | None) -> Iterator[Path]:
         yield found
 
 
+def sampled(options: argparse.Namespace) -> list[ProvedPair]:
+    """Return one pair of each query; a folder keeps them, as to prove them takes minutes."""
+    kinds = ("made", "real") if options.set == "all" else (options.set,)
+    kept = options.folder and options.folder / f"{'-'.join(kinds)}-{options.queries}.json"
+    if kept and kept.exists():
+        return [ProvedPair(**pair) for pair in json.loads(kept.read_text(encoding="utf-8"))]
+    made = [pair for kind in kinds for pair in sample(asyncio.run(proved(options, kind)))]
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps([pair._asdict() for pair in made]), encoding="utf-8")
+    return made
+
+
 def bench_model(options: argparse.Namespace) -> None:
     """Judge a sample of the pairs by a real model, and print its rows of the table."""
-    made = [
-        pair
-        for kind in (("made", "real") if options.set == "all" else (options.set,))
-        for pair in sample(asyncio.run(proved(options, kind)))
-    ]
+    made = sampled(options)
     name = options.name or options.model.rpartition("/")[2]
     judged_by = {}
     with running(options.folder) as folder:
