@@ -406,6 +406,10 @@ PairLimit = Annotated[int | None,
     option("--limit", "", "Take N pairs only, drawn at random by the seed.", min=1,
            title="Pairs to judge at most", unset="all of them", panel=_JUDGE),
 ]  # fmt: skip
+RunPairs = Annotated[int | None, option(
+    "--pairs", "", "Pairs of the run whose time and cost are told.", min=1,
+    unset="those that a run would judge now", panel=_JUDGE,
+)]  # fmt: skip
 FiguresFile = Annotated[Path | None, option("--output", "", "File for the figures, as JSON.")]
 
 # Where results go, and all other settings.

@@ -120,8 +120,8 @@ class LanguageModel:
             f"{self._model} as {role} gave no readable reply in {_ATTEMPTS} attempts: {problem}"
         )
 
-    async def check_answer(self) -> None:
-        """Send one small request, once; a server that is busy or slow passes.
+    async def check_answer(self) -> RawReply | None:
+        """Return the reply to one small request, sent once; None of a server that is busy or slow.
 
         Raises:
             LanguageModelError: No server is there, it refuses all requests, or is none of OpenAI's
@@ -129,7 +129,8 @@ class LanguageModel:
         """
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                await self._request_in_accepted_form(HARMLESS, digest_of([HARMLESS.model_dump()]))
+                key = digest_of([HARMLESS.model_dump()])
+                return await self._request_in_accepted_form(HARMLESS, key)
         except TimeoutError:
             _log.warning(
                 "%s has not answered a small request in %g s: it is busy or slow",
@@ -139,6 +140,7 @@ class LanguageModel:
             if error.kind != "transient" or _AWAY.search(error.message):
                 self._retries.raise_for(error)
             _log.warning("%s: %s %s", self._model, error.status, error.message)
+        return None
 
     async def close(self) -> None:
         """Close the HTTP clients and the ledger."""

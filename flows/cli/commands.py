@@ -397,6 +397,27 @@ def compare_annotators(
 
 
 @flow_command(
+    app,
+    "cosqa check-model --model openai/gpt-4o-mini",
+    "cosqa check-model --set annotation.configuration=single --pairs 200",
+    panel="Build",
+    options=o.MODEL | o.STORE,
+)
+def check_model(pairs: o.RunPairs = None, **given: object) -> None:
+    """Say how well a model judges, what that takes, and whether it is better than chance.
+
+    It judges twenty packaged pairs with known labels by the agents as they are configured. A model
+    that is not better than chance is refused: the command fails, and says why.
+    """
+    settings = settings_of(check_model, given)
+    settings.llm.require_model()
+    errors.print(STARTING)
+    from flows.cli.annotators import print_check
+
+    print_check(settings, pairs)
+
+
+@flow_command(
     challenge_app,
     "cosqa challenge codesearchnet --queries q.csv --source codesearchnet --path D",
     "cosqa challenge codesearchnet --queries q.csv --source source-code --path D",

@@ -138,6 +138,13 @@ def annotation_plan(settings: Settings) -> RunPlan:
     return plan_of(ready.database, run, pending_rounds(ready.database, run))
 
 
+def checked_judge(settings: Settings) -> tuple[Settings, RecipeReference]:
+    """Return settings with their keys, and the recipe of their agents, all checked."""
+    loaded = _loaded(settings)
+    check_model(loaded.llm)
+    return loaded, current_recipe(loaded.committee, require_shown=True)
+
+
 def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
     """Return whether a Prefect server alone knows a key: it is in a block."""
     return any(each.api_key_block and not each.api_key for each in (llm, encoder))
