@@ -26,8 +26,9 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
 - Pairs without example are those of a query whose specification has none that can be written down.
 - With ``--busy`` all is judged once more beside so many processes that never rest; the last line
   says of how many pairs label, path or support is another one then.
-- A real model (``--model``) judges one pair of each query, in turn a match and none, and gets rows
-  of the page's table (`model_table`); with a folder the same command goes on where it stopped.
+- A real model (``--model``) judges one pair of each query, in turn a match and none, without Ray
+  and Prefect, and gets rows of the page's table (`model_table`); with a folder the same command
+  goes on where it stopped.
 - Tokens are those of requests that were sent and their replies: a specification is asked for once a
   query. Seconds are those of the stage, with the start of its workers.
 """
@@ -81,6 +82,7 @@ from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.compare_annotators import annotate_in_process
 from tests.bench.model_table import (
     ENDS,
     by_execution,
@@ -112,53 +114,35 @@ class Judged(NamedTuple):
 
 def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, name: str) -> Judged:
     """Judge the pairs in a store of their own."""
-    pairs = records_of(made)
+    pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
+    configuration, _, evidence = name.partition(":")
     settings = Settings(
         llm=LanguageModelSettings(
             model="openai/stand-in", base_url=reader.base_url, api_key=SecretStr(KEY)
         ),
-        annotation=AnnotationSettings.model_validate(annotation_of(name)),
+        annotation=AnnotationSettings.model_validate(
+            {"configuration": configuration, "evidence": evidence or "auto", "gold_questions": 0}
+        ),
         store=StoreSettings(folder=folder / name),
     )
-    started = time.monotonic()
-    found = judge(settings, pairs)
-    return Judged(found, time.monotonic() - started, reader)
-
-
-def records_of(made: Sequence[ProvedPair]) -> list[Pair]:
-    """Return proved pairs as the product knows them."""
-    return [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
-
-
-def annotation_of(name: str) -> dict[str, object]:
-    """Return the settings of a configuration, with the evidence that it may name."""
-    configuration, _, evidence = name.partition(":")
-    return {"configuration": configuration, "evidence": evidence or "auto", "gold_questions": 0}
-
-
-def judge(settings: Settings, pairs: Sequence[Pair]) -> list[Annotation]:
-    """Return the annotations of pairs, by the product's own flow; a kept store goes on."""
-    is_new = not settings.store.folder.exists()
     database = open_database(settings.store)
-    if is_new:
-        fill(database, pairs)
-    search = SearchReference(
-        search_id=_SEARCH, collection="c", queries=len(pairs), candidates=len(pairs)
-    )
+    search = fill(database, pairs)
     recipe = current_recipe(settings.committee, require_shown=True)
 
     @flow(name="bench-judgement")
-    def judge_all() -> None:
+    def judge() -> None:
         judge_candidates(AnnotationRun.of(search, recipe, settings))
 
-    judge_all()
+    started = time.monotonic()
+    judge()
+    seconds = time.monotonic() - started
     found = annotations.load_annotations(database, recipe.recipe_id, [pair.key for pair in pairs])
     if len(found) != len(pairs):
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
-    return found
+    return Judged(found, seconds, reader)
 
 
-def fill(database: Database, pairs: Sequence[Pair]) -> None:
+def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
     """Store the pairs as the candidates of their queries."""
     queries = {pair.query.query_id: pair.query for pair in pairs}
     codes = {pair.code.code_id: pair.code for pair in pairs}
@@ -172,6 +156,9 @@ def fill(database: Database, pairs: Sequence[Pair]) -> None:
         ids = {"query_id": pair.query.query_id, "code_id": pair.code.code_id}
         rows.append(Candidate(**ids, rank=rank, similarity=1.0, by_encoder={"proved": 1.0}))
     candidates.add_candidates(database, _SEARCH, rows)
+    return SearchReference(
+        search_id=_SEARCH, collection="c", queries=len(queries), candidates=len(rows)
+    )
 
 
 def first_program(pair: ProvedPair, item: Annotation, reader: FallibleReader) -> Execution | None:
@@ -327,17 +314,6 @@ async def proved(options: argparse.Namespace, *sets: str) -> list[ProvedPair]:
         await sandbox.close()
 
 
-@contextmanager
-def running(folder: Path | None) -> Iterator[Path]:
-    """Yield the folder of all stores inside the ``with``, with a Prefect server and Ray."""
-    with ExitStack() as stack:
-        found = folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        os.environ["PREFECT_HOME"] = str(found.absolute() / "prefect")
-        stack.enter_context(prefect_api())
-        ensure_ray(Settings().ray)
-        yield found
-
-
 def sampled(options: argparse.Namespace) -> list[ProvedPair]:
     """Return one pair of each query; a folder keeps them, as to prove them takes minutes."""
     kinds = ("made", "real") if options.set == "all" else (options.set,)
@@ -355,18 +331,22 @@ def bench_model(options: argparse.Namespace) -> None:
     """Judge a sample of the pairs by a real model, and print its rows of the table."""
     made = sampled(options)
     name = options.name or options.model.rpartition("/")[2]
+    pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
     judged_by = {}
-    with running(options.folder) as folder:
+    with tempfile.TemporaryDirectory() as kept_nowhere:
+        folder = options.folder or Path(kept_nowhere)
         for configuration in options.configurations:
-            store = {"folder": folder / name / configuration.replace(":", "-")}
-            settings = load_settings(
-                {
-                    "llm": {"model": options.model},
-                    "annotation": annotation_of(configuration),
-                    "store": store,
-                }
+            overrides = {
+                "llm": {"model": options.model},
+                "annotation": {"configuration": configuration},
+                "store": {"folder": folder / name / configuration},
+            }
+            settings = load_settings(overrides)
+            recipe = current_recipe(settings.committee, require_shown=True)
+            annotate_in_process(pairs, recipe, settings.committee, settings.store)
+            judged_by[configuration] = annotations.load_annotations(
+                open_database(settings.store), recipe.recipe_id, [pair.key for pair in pairs]
             )
-            judged_by[configuration] = judge(settings, records_of(made))
             cells = figures_of(name, configuration, made, judged_by[configuration])
             print(" | ".join(cells), flush=True)
             if options.page:
@@ -386,7 +366,11 @@ def bench(options: argparse.Namespace) -> None:
     habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options, *kinds))
     judged_by: dict[str, Judged] = {}
     differing: dict[str, int] = {}
-    with running(options.folder) as folder:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        os.environ["PREFECT_HOME"] = str(folder / "prefect")
+        stack.enter_context(prefect_api())
+        ensure_ray(Settings().ray)
         for name in options.configurations:
             with FallibleReader(pairs, habits, tokens_of) as reader:
                 judged_by[name] = judged(folder, pairs, reader, name)
