@@ -429,7 +429,7 @@ Unlicensed = Annotated[
 ]
 AcceptGold = Annotated[
     bool | None,
-    option("--accept-gold", "publish.accept_gold", title="Accept failed gold questions"),
+    option("--accept-gold", "publish.accept_gold"),
 ]
 Set = Annotated[
     list[str] | None, option(

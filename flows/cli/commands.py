@@ -404,7 +404,7 @@ def compare_annotators(
     options=o.MODEL | o.STORE,
 )
 def check_model(pairs: o.RunPairs = None, **given: object) -> None:
-    """Say how well a model judges, what that takes, and whether it is better than chance.
+    """Check whether a model labels pairs better than chance, and what a run by it takes.
 
     It judges twenty packaged pairs with known labels by the agents as they are configured. A model
     that is not better than chance is refused: the command fails, and says why.

@@ -1,4 +1,4 @@
-"""The law of gold questions in whole runs: who fails them first judges nothing else, and is held."""
+"""The law of gold questions in whole runs: who fails the first judges nothing, and is held."""
 
 import json
 from collections.abc import Iterator
