@@ -79,8 +79,9 @@ OPTIONS = {
     for words, command in EVERY.items()
 }
 COMMON = {"--help", "--traceback", "--version"}
-# Of pip and vLLM.
-ANY_OPTION = COMMON.union(*OPTIONS.values(), {"--only-binary", "--max-model-len", "--max-num-seqs", "--port"})
+# Of pip, llama.cpp and vLLM.
+THEIRS = {"--only-binary", "--max-model-len", "--max-num-seqs", "--port"}
+ANY_OPTION = COMMON.union(*OPTIONS.values(), THEIRS)
 GROUPS = {words.split()[1] for words in EVERY if words.count(" ") == 2}
 TARGETS = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 VARIABLES = _OTHER_VARIABLES.union(

@@ -34,7 +34,7 @@ def check_address(address: str | None) -> str | None:
     """
     if address and not address.startswith(("http://", "https://")):
         raise ValueError(
-            f"an address begins with http:// or https://, such as http://{address.lstrip('/:')}"
+            "an address begins with http:// or https://, such as http://127.0.0.1:8080/v1"
         )
     return address
 
