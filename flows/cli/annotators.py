@@ -1,14 +1,9 @@
-"""``cosqa compare-annotators`` and ``check-model``: how far labels can be trusted."""
+"""``cosqa compare-annotators``: how far labels can be trusted."""
 
 from collections.abc import Sequence
 
-from flows.cli.output import print_blocks, print_table, say
-from infra.settings import Settings
-from tasks.reports.document import KeyValues
-from tasks.reports.text import format_cost, format_duration
-from tasks.stages.check_model import Judge, check_judge, pairs_to_judge, refuse_by_chance
+from flows.cli.output import print_table, say
 from tasks.stages.compare_annotators import AnnotatorScore
-from tasks.stages.preflight import checked_judge
 
 _COLUMNS = (
     "annotator", "decided", "accuracy", "95% interval", "alpha with people", "executable", "USD",
@@ -38,38 +33,6 @@ def print_scores(scores: Sequence[AnnotatorScore], rest: str) -> None:
     for score in scores:
         for reason in score.unlabelled:
             say(f"{score.name} by {score.model}: {reason}")
-
-
-def print_check(settings: Settings, pairs: int | None) -> None:
-    """Check the model of the settings, and print what it is worth and what a run would take.
-
-    Args:
-        settings: The agents, their model, and the store that keeps their replies.
-        pairs: Number of pairs of that run; None takes those of its plan.
-    """
-    known, recipe = checked_judge(settings)
-    check = check_judge(Judge(known.committee, recipe, known.store), say)
-    counts, share = check.counts, check.interval
-    about = "as given" if pairs else ""
-    if not pairs:
-        pairs, about = pairs_to_judge(settings)
-    seconds, usd = pairs * check.seconds, check.usd and pairs * check.usd
-    values = {
-        "right labels": f"{check.right} of {counts.asked}: {share.mean:.1%} (95% interval "
-        f"{share.low:.1%} to {share.high:.1%}); by chance 50%, by counting shared words "
-        f"{check.by_words / counts.asked:.1%}",
-        "wrong": f"{counts.false_passes} false passes, {counts.false_fails} false fails, "
-        f"{counts.undecided} without a label",
-        "unreadable replies": f"{check.unreadable} of {check.replies}",
-        "programs": f"of {check.ran} pairs one ran, of {check.accepted} one was accepted",
-        "a pair": f"{check.seconds:.1f} s, {check.tokens:,.0f} tokens, {format_cost(check.usd)}",
-        f"{pairs:,} pairs ({about})": f"{format_duration(seconds)} one after another, less where "
-        f"the server answers several at once; {pairs * check.tokens:,.0f} tokens, "
-        f"{format_cost(usd)}",
-    }
-    say(f"{recipe.model} ({known.annotation.configuration})", style="bold")
-    print_blocks([KeyValues(values)])
-    refuse_by_chance(recipe.model, check)
 
 
 def _row(score: AnnotatorScore) -> list[str]:

@@ -412,9 +412,10 @@ def check_model(pairs: o.RunPairs = None, **given: object) -> None:
     settings = settings_of(check_model, given)
     settings.llm.require_model()
     errors.print(STARTING)
-    from flows.cli.annotators import print_check
+    from tasks.stages.check_model import check_judge
+    from tasks.stages.preflight import checked_judge
 
-    print_check(settings, pairs)
+    check_judge(*checked_judge(settings), pairs, say)
 
 
 @flow_command(
