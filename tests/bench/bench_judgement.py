@@ -57,6 +57,7 @@ from rich.table import Table
 from agents.claims.program import is_claims_program
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
+from infra.batches import batched
 from infra.collected import Collected
 from infra.ids import SearchId
 from infra.ray import ensure_ray
@@ -102,6 +103,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 CONFIGURATIONS = ("single", "paper", "spec")
 _SEARCH = SearchId("proved")
 _LONGEST_REASON = 300  # characters
+_STORED_TOGETHER = 2  # pairs of a real model, which takes a minute for one
 
 
 class Judged(NamedTuple):
@@ -343,7 +345,8 @@ def bench_model(options: argparse.Namespace) -> None:
             }
             settings = load_settings(overrides)
             recipe = current_recipe(settings.committee, require_shown=True)
-            annotate_in_process(pairs, recipe, settings.committee, settings.store)
+            for some in batched(pairs, _STORED_TOGETHER):
+                annotate_in_process(some, recipe, settings.committee, settings.store)
             judged_by[configuration] = annotations.load_annotations(
                 open_database(settings.store), recipe.recipe_id, [pair.key for pair in pairs]
             )
