@@ -94,7 +94,7 @@ def check_judge(
 
 
 def is_above_chance(right: int, asked: int = QUESTIONS) -> bool:
-    """Return whether the 95% interval of a share of right labels lies above one half."""
+    """Return True if the 95% interval of a share of right labels lies above one half."""
     return wilson_interval(right, asked).low > 0.5
 
 
@@ -105,7 +105,7 @@ def shared_words(pair: Pair) -> float:
 
 
 async def _is_quick(settings: Settings) -> bool:
-    """Return whether a small request is answered at once; few tokens show an endless reply."""
+    """Return True if a small request is answered at once; few tokens show an endless reply."""
     most = min(_PROBE_TOKENS, settings.llm.max_tokens)
     llm = settings.llm.model_copy(update={"max_tokens": most, "max_retries": 0})
     model = build_model(llm, journal_ledger(settings.store, llm))

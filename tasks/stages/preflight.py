@@ -146,7 +146,7 @@ def checked_judge(settings: Settings) -> tuple[Settings, RecipeReference]:
 
 
 def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
-    """Return whether a Prefect server alone knows a key: it is in a block."""
+    """Return True if a Prefect server alone knows a key: it is in a block."""
     return any(each.api_key_block and not each.api_key for each in (llm, encoder))
 
 
