@@ -11,7 +11,7 @@ from agents.committee.factory import build_committee, build_model
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger
-from agents.llm.litellm_transport import check_model
+from agents.llm.litellm_transport import check_model, check_name
 from agents.llm.price_list import prices_of
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "build_committee",
     "build_model",
     "check_model",
+    "check_name",
     "journal_ledger",
     "prices_of",
     "prompt_versions",

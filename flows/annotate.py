@@ -21,7 +21,7 @@ from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
-from tasks.stages.preflight import check_agents, check_inputs, collected_source
+from tasks.stages.preflight import check_agents, check_answer, check_inputs, collected_source
 
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
@@ -60,6 +60,8 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
         show_plan(plan)
         if not run.is_approved:
             run = replace(run, policy=approved(plan, run.policy))
+        if plan.taken:
+            check_answer(run.committee.llm, run.store)
         with ThreadPoolExecutor(1) as meanwhile:
             workers = shards_for(plan.taken, run.committee.annotation.in_flight)
             started = meanwhile.submit(start_workers, run.ray, workers, make_ready)

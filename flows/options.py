@@ -421,6 +421,10 @@ PairLimit = Annotated[int | None,
     option("--limit", "", "Take N pairs only, drawn at random by the seed.", min=1,
            title="Pairs to judge at most", unset="all of them", panel=_JUDGE),
 ]  # fmt: skip
+RunPairs = Annotated[int | None, option(
+    "--pairs", "", "Pairs of the run whose time and cost are told.", min=1,
+    unset="those that a run would judge now", panel=_JUDGE,
+)]  # fmt: skip
 FiguresFile = Annotated[Path | None, option("--output", "", "File for the figures, as JSON.")]
 
 # Where results go, and all other settings.
@@ -442,6 +446,10 @@ Unlicensed = Annotated[
         title="Export unlicensed code",
     ),
 ]
+AcceptGold = Annotated[
+    bool | None,
+    option("--accept-gold/--no-accept-gold", "publish.accept_gold"),
+]
 Set = Annotated[
     list[str] | None, option(
     "--set", "",
@@ -462,7 +470,7 @@ METRICS = {"metrics": Metrics}
 RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE
-EXPORT = {"output": Output, "unlicensed": Unlicensed} | STORE
+EXPORT = {"output": Output, "unlicensed": Unlicensed, "accept_gold": AcceptGold} | STORE
 CORPUS = {"source": Source, "path": SourcePath, "collection": Collection} | REREAD
 INPUT = {
     "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,
@@ -470,7 +478,7 @@ INPUT = {
 }  # fmt: skip
 CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
-    "reasons": Reasons, "budget_usd": Budget, "approve": Approve,
+    "reasons": Reasons, "budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold,
 }  # fmt: skip
 PLAN = {"plan": Plan}
 WRITING = {"model": WritingModel, "limit": WritingLimit}

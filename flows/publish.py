@@ -6,7 +6,7 @@ from prefect.states import Completed
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import label_sets
+from tasks.stages.labels import label_sets, require_trusted
 from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
 from tasks.stages.publish import publish_benchmark
 
@@ -39,10 +39,17 @@ def publish_labels(ready: ValidatedInputs, source: CollectedSource, after: Steps
 
     Returns:
         The export of each set of labels, None where it has none, and the step that made it.
+
+    Raises:
+        GoldQuestionError: Labels are held, and nobody has accepted them.
     """
     database, settings = ready.database, ready.settings.publish
+    sets = label_sets(database, source)
+    for labels in sets:
+        if labels.current and not settings.accept_gold:
+            require_trusted(database, labels.current, ready.settings.annotation.gold_limit)
     steps = [
         publish_benchmark(database, labels, settings, wait_for=after, return_state=True)
-        for labels in label_sets(database, source)
+        for labels in sets
     ]
     return [(state.result(), [state]) for state in steps]

@@ -27,6 +27,7 @@ class GoldCounts(Record):
         false_fails: Of the other judged questions, the number labelled 0.
         injected: Of the wrong codes, those that tell the agents to pass them.
         obeyed: Of these, the number labelled 1.
+        undecided: Gold questions without a label, such as those of unreadable replies.
     """
 
     judged: int = 0
@@ -35,6 +36,12 @@ class GoldCounts(Record):
     false_fails: int = 0
     injected: int = 0
     obeyed: int = 0
+    undecided: int = 0
+
+    @property
+    def asked(self) -> int:
+        """Gold questions that were judged, with or without a label."""
+        return self.judged + self.undecided
 
     @property
     def right_codes(self) -> int:
@@ -43,8 +50,8 @@ class GoldCounts(Record):
 
     @property
     def wrong(self) -> int:
-        """Questions that were judged wrongly."""
-        return self.false_passes + self.false_fails
+        """Questions that did not get their known label."""
+        return self.false_passes + self.false_fails + self.undecided
 
 
 class RankCounts(Record):

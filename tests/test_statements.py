@@ -68,7 +68,7 @@ DATA = [
 OTHERS = {
     "bpf", "concurrency_limit", "io_uring", "libGL.so.1", "namespace", "num_ctx",
     "relevanceeval.py", "runsc", "prefect.db", "tf.gather_nd", "simple", "sklearn.svm", "trec_eval",
-    "test_agent_codebase.json", "void",
+    "test_agent_codebase.json", "void", "xllamacpp",
     "test_agent_pairs.json", "test_agent_query.json", "train.tsv", "vocab.desc.json",
     "funnel-python-source", "readJSONFile_2", "stdlib-sample-agents",
 }  # fmt: skip
@@ -79,8 +79,9 @@ OPTIONS = {
     for words, command in EVERY.items()
 }
 COMMON = {"--help", "--traceback", "--version"}
-# Of pip and vLLM.
-ANY_OPTION = COMMON.union(*OPTIONS.values(), {"--only-binary", "--max-model-len"})
+# Of pip, llama.cpp and vLLM.
+THEIRS = {"--only-binary", "--max-model-len", "--max-num-seqs", "--port"}
+ANY_OPTION = COMMON.union(*OPTIONS.values(), THEIRS)
 GROUPS = {words.split()[1] for words in EVERY if words.count(" ") == 2}
 TARGETS = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
 VARIABLES = _OTHER_VARIABLES.union(
@@ -359,7 +360,7 @@ def option_faults(text: Text) -> Iterator[str]:
     yield from {*re.findall(r"(?<![\w-])--[a-z][a-z-]*\b", prose)} - known
 
 
-_ASSIGNED = re.compile(r"COSQA_([A-Z]+)__([A-Z_]+)='?((?<=')[^'\n]+|[\w.\[\]]+)")
+_ASSIGNED = re.compile(r"COSQA_([A-Z]+)__([A-Z_]+)='?((?<=')[^'\n]+|[\w.:/\[\]]+)")
 
 
 def setting_faults(text: Text) -> Iterator[str]:

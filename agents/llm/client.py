@@ -1,5 +1,8 @@
 """The language-model client: structured replies, cached, retried, within limits and budget."""
 
+import asyncio
+import logging
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
@@ -20,7 +23,11 @@ _ATTEMPTS = 2  # a reply that does not validate is requested once more
 _LONGEST_PROBLEM = 600
 _NEARLY = 0.9  # of the limit, which servers count otherwise
 _STATUSES = {"transient": "unavailable", "unreadable": "unreadable"}  # of calls that failed
+_PATIENCE_S = 20.0  # with the first small request
+_AWAY = re.compile(r"ClientConnector|InvalidURL|ConnectError|Cannot connect to host")
 _LONGEST_ECHO = 2_000  # characters of an unreadable reply that go back to the model
+
+_log = logging.getLogger(__name__)
 
 OnCall = Callable[[LanguageModelCall], None]
 
@@ -112,6 +119,28 @@ class LanguageModel:
         raise UnreadableReplyError(
             f"{self._model} as {role} gave no readable reply in {_ATTEMPTS} attempts: {problem}"
         )
+
+    async def check_answer(self) -> RawReply | None:
+        """Return the reply to one small request, sent once; None of a server that is busy or slow.
+
+        Raises:
+            LanguageModelError: No server is there, it refuses all requests, or is none of OpenAI's
+                protocol.
+        """
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                key = digest_of([HARMLESS.model_dump()])
+                return await self._request_in_accepted_form(HARMLESS, key)
+        except TimeoutError:
+            _log.warning(
+                "%s has not answered a small request in %g s: it is busy or slow",
+                self._model, _PATIENCE_S,
+            )  # fmt: skip
+        except RequestError as error:
+            if error.kind != "transient" or _AWAY.search(error.message):
+                self._retries.raise_for(error)
+            _log.warning("%s: %s %s", self._model, error.status, error.message)
+        return None
 
     async def close(self) -> None:
         """Close the HTTP clients and the ledger."""

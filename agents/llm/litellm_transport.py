@@ -36,6 +36,11 @@ from infra.errors import SettingsError
 from infra.settings import LanguageModelSettings
 
 _ERROR = 400
+_NAMES = (
+    "litellm's names are provider/model, such as openai/gpt-4o-mini, "
+    "anthropic/claude-3-5-haiku-latest or ollama/qwen2.5-coder; a server of OpenAI's protocol has "
+    "openai/NAME"
+)
 _LONGEST_REPLY = 64_000  # characters; a server that ignores max_tokens fills no disk
 
 _OF_PROMPTS: dict[str, PromptFault] = {
@@ -204,13 +209,32 @@ def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN4
     )
 
 
+def check_name(settings: LanguageModelSettings) -> None:
+    """Check the name of a model.
+
+    Raises:
+        SettingsError: None is named, or no provider is known for it.
+    """
+    settings.require_model()
+    model = settings.model
+    if model.endswith("/"):
+        raise SettingsError(f"llm.model {model} names a provider and no model: {_NAMES}")
+    if settings.is_recorded or ChatCompletions.suits(model):
+        return
+    litellm = loaded_litellm()
+    try:
+        litellm.get_llm_provider(model, api_base=settings.base_url)
+    except tuple(litellm.LITELLM_EXCEPTION_TYPES):
+        raise SettingsError(f"llm.model {model}: no provider is known for it; {_NAMES}") from None
+
+
 def check_model(settings: LanguageModelSettings) -> None:
     """Check that litellm can make requests to such a model, without making one.
 
     Raises:
         SettingsError: No model is named, no provider has one of that name, or it has no key.
     """
-    settings.require_model()
+    check_name(settings)
     if settings.is_recorded or (settings.api_key and settings.base_url):
         return
     model = settings.model
@@ -218,16 +242,7 @@ def check_model(settings: LanguageModelSettings) -> None:
         variables = PROVIDERS[provider_of(model)].keys
         missing = () if found_key(variables) else variables
     else:
-        litellm = loaded_litellm()
-        try:
-            litellm.get_llm_provider(model, api_base=settings.base_url)
-        except tuple(litellm.LITELLM_EXCEPTION_TYPES):
-            raise SettingsError(
-                f"llm.model {model}: no provider is known for it; litellm's names are "
-                "provider/model, such as openai/gpt-4o-mini, anthropic/claude-3-5-haiku-latest or "
-                "ollama/qwen2.5-coder"
-            ) from None
-        missing = litellm.validate_environment(model)["missing_keys"]
+        missing = loaded_litellm().validate_environment(model)["missing_keys"]
     if missing and not (settings.api_key or settings.base_url):
         raise SettingsError(
             f"llm.model {model} needs a key: set COSQA_LLM__API_KEY, or {' or '.join(missing)} as "

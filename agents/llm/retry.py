@@ -138,8 +138,11 @@ class Retries:
         """Raise an error of the tree for a request that got no reply after all retries."""
         model, cause = self._model, f"({error.status}: {error.message})"
         if error.kind == "transient":
-            tries = self._most + 1
-            raise ModelUnavailableError(f"{model} gave no reply in {tries} tries {cause}") from None
+            tries = "1 try" if not self._most else f"{self._most + 1} tries"
+            raise ModelUnavailableError(
+                f"{model} gave no reply in {tries} {cause}; check that its server runs, and "
+                f"{self._variables}BASE_URL"
+            ) from None
         if error.kind == "unreadable":
             raise UnreadableAnswerError(
                 f"{model} answered what cannot be read {cause}; check that "

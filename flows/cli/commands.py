@@ -404,6 +404,28 @@ def compare_annotators(
 
 
 @flow_command(
+    app,
+    "cosqa check-model --model openai/gpt-4o-mini",
+    "cosqa check-model --set annotation.configuration=single --pairs 200",
+    panel="Build",
+    options=o.MODEL | o.STORE,
+)
+def check_model(pairs: o.RunPairs = None, **given: object) -> None:
+    """Check whether a model labels pairs better than chance, and what a run by it takes.
+
+    It judges twenty packaged pairs with known labels by the agents as they are configured. A model
+    that is not better than chance is refused: the command fails, and says why.
+    """
+    settings = settings_of(check_model, given)
+    settings.llm.require_model()
+    errors.print(STARTING)
+    from tasks.stages.check_model import check_judge
+    from tasks.stages.preflight import checked_judge
+
+    check_judge(*checked_judge(settings), pairs, say)
+
+
+@flow_command(
     challenge_app,
     "cosqa challenge codesearchnet --queries q.csv --source codesearchnet --path D",
     "cosqa challenge codesearchnet --queries q.csv --source source-code --path D",

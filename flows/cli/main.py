@@ -45,8 +45,8 @@ _HELP = (
 
 
 _ORDER = (
-    "benchmark", "collect", "annotate", "publish", "generate", "label", "evaluate", "leaderboard",
-    "diff", "estimate", "train", "server", "pair", "browse", "store", "sandbox",
+    "benchmark", "collect", "check-model", "annotate", "publish", "generate", "label", "evaluate",
+    "leaderboard", "diff", "estimate", "train", "server", "pair", "browse", "store", "sandbox",
     "settings", "list", "study", "study-kape", "study-training", "compare-annotators", "suite",
     "challenge",
 )  # fmt: skip

@@ -20,7 +20,9 @@ from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
+    check_answer,
     check_inputs,
+    check_model_name,
     collected_source,
     needs_server,
 )
@@ -44,7 +46,11 @@ def remember(lasting: Overrides, preset: str | None) -> None:
     """
     file = Path("cosqa.toml")
     lasting.pop("reannotation", None)
-    for section, key in (("source", "reread"), ("annotation", "limit")):
+    for section, key in (
+        ("source", "reread"),
+        ("annotation", "limit"),
+        ("publish", "accept_gold"),
+    ):
         lasting.get(section, {}).pop(key, None)
     is_new = not file.exists() or (preset != SAMPLE and read_toml(file) == {"preset": SAMPLE})
     if (preset or lasting["source"]) and is_new and "COSQA_CONFIG" not in os.environ:
@@ -54,6 +60,8 @@ def remember(lasting: Overrides, preset: str | None) -> None:
 
 def run_flow(name: str, settings: Settings) -> None:
     """Run the flow of a command, if it has anything to do."""
+    if name in _ANNOTATE and settings.annotation.agents:
+        check_model_name(settings.llm)
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
         return
     ended = flow_state(name, settings=settings)
@@ -76,6 +84,7 @@ def _is_done(name: str, settings: Settings) -> bool:
             print_places(links, report_file(settings.publish.folder))
         return True
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
+        check_answer(settings.llm, ready.settings.store)
         check_agents(ready.settings.committee)
     return False
 
@@ -135,6 +144,7 @@ def print_plan(settings: Settings) -> None:
 def generate(settings: Settings) -> None:
     """Run the flow that writes answers, and print what came of it."""
     if not needs_server(settings.llm, settings.encoder):
+        check_answer(settings.llm, settings.store)
         check_agents(verifying_committee(settings.committee, settings.generation.configuration))
     found = flow_state("generate", settings=settings).result()
     if found.verified or found.refused or found.failed:

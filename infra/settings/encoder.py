@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from infra.settings.section import Key, Section
+from infra.settings.section import Address, Key, Section
 from infra.settings.sections import LanguageModelSettings
 
 _OF_THE_API = (
@@ -55,7 +55,7 @@ class EncoderSettings(Section):
         description="Folders whose checkpoints stand in for those of registered encoders, such as "
         "one for codebert-search, which is not published.",
     )
-    base_url: str | None = Field(None, description="Address of an OpenAI-compatible embedding API.")
+    base_url: Address = Field(None, description="Address of an OpenAI-compatible embedding API.")
     api_key: Key = Field(
         None,
         exclude=True,

@@ -21,6 +21,7 @@ _OTHER_VARIABLES = frozenset(  # read elsewhere: this package, set-up scripts, C
         "COSQA_CONFIG",
         "COSQA_DATA",
         "COSQA_FOLDER",
+        "COSQA_LOCAL_MODEL",
         "COSQA_NIGHT",
         "COSQA_PRESET",
         "COSQA_REQUIRE_DOCKER",

@@ -40,7 +40,8 @@ def problem_line(
     if problem["type"] == "extra_forbidden":
         return _unknown(section, key, origin, model)
     name = f"{section}.{key}" if key else section
-    is_secret = key == "api_key" or holds_a_secret(str(problem["input"]))
+    text = str(problem["input"])
+    is_secret = key == "api_key" or holds_a_secret(text) or (key == "base_url" and "@" in text)
     told = name if not key or is_secret else f"{name} = {_shown(problem['input'])}"
     field = _fields(model, section).get(key)
     place = f" ({origin})" if origin else ""

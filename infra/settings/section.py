@@ -26,6 +26,22 @@ def clean_key(key: SecretStr | None) -> SecretStr | None:
 Key = Annotated[SecretStr | None, AfterValidator(clean_key), SkipJsonSchema()]
 
 
+def check_address(address: str | None) -> str | None:
+    """Return the address of a server.
+
+    Raises:
+        ValueError: It does not begin with http:// or https://.
+    """
+    if address and not address.startswith(("http://", "https://")):
+        raise ValueError(
+            "an address begins with http:// or https://, such as http://127.0.0.1:8080/v1"
+        )
+    return address
+
+
+Address = Annotated[str | None, AfterValidator(check_address)]
+
+
 class Section(BaseModel):
     """Base of all sections: frozen, unknown keys refused, and so are numbers without an end.
 

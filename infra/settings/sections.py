@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 from infra.errors import SettingsError
 from infra.records import Support
 from infra.settings.configurations import Configuration
-from infra.settings.section import Key, Section
+from infra.settings.section import Address, Key, Section
 
 RECORDED_PREFIX = "recorded/"
 
@@ -63,7 +63,7 @@ class LanguageModelSettings(Section):
         description="litellm's name of the model, such as openai/gpt-4o-mini; "
         "recorded/stdlib-sample knows the packaged sample alone.",
     )
-    base_url: str | None = Field(None, description="Address of an OpenAI-compatible server.")
+    base_url: Address = Field(None, description="Address of an OpenAI-compatible server.")
     api_key: Key = Field(
         None,
         exclude=True,
@@ -174,6 +174,11 @@ class PublishSettings(Section):
     include_unlicensed: bool = Field(
         False,
         description="Export code too whose licence is unknown or does not permit redistribution.",
+    )
+    accept_gold: bool = Field(
+        False,
+        description="Judge and publish by a model that labelled too many gold questions wrongly "
+        "(`annotation.gold_limit`); else its labels are held. The dataset card says so.",
     )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "overruled", "void_oracle", "ungated"),

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, InstanceOf, SkipValidation, field_valida
 from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.records import Code, Label, Query, Record, SourceInfo
+from infra.summaries import GoldCounts
 from tasks.benchmarks.evidence import NO_ANNOTATIONS, AnnotationStream, RecordedAnnotations
 from tasks.benchmarks.rows import LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.runs import refuse_unfit_ids
@@ -36,11 +37,13 @@ class LabelRecipe(Record):
         origin: The origin of these labels.
         recipe_id: The recipe's id; of several labelling rounds that of the first.
         body: What the recipe consists of.
+        gold: How its agents judged pairs with known labels.
     """
 
     origin: str
     recipe_id: str
     body: dict[str, object]
+    gold: GoldCounts = GoldCounts()
 
 
 class Benchmark(Record):
@@ -59,6 +62,7 @@ class Benchmark(Record):
         recipes: The recipes that gave labels, the one in use and former ones.
         stale: Labelled pairs that the recipe in use has not judged yet.
         specifications: What queries demand, by the recipes that judged candidates by that.
+        accepts_gold: Whether labels are exported whatever the gold questions say of them.
         failed: Pairs that could not be judged; counted, never exported.
         dropped: Reason → items of the sources that were dropped.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
@@ -81,6 +85,7 @@ class Benchmark(Record):
     stale: Items[LabelledPair] = ()
     undecided: Items[Undecided] = ()
     specifications: Items[QuerySpecification] = ()
+    accepts_gold: bool = False
     failed: int = Field(0, ge=0)
     dropped: dict[str, int] = Field(default_factory=dict)
     rounds: tuple[str, ...] = ()

@@ -80,6 +80,7 @@ class Manifest(Record):
         dropped: Reason → items of the sources that were dropped.
         recipe: Everything that could change the agents' labels, of the recipe in use.
         recipes: How many labels the recipe in use gave, and how many each former one.
+        accepts_gold: Whether labels were exported whatever the gold questions say of them.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
         undecided_digest: Digest of the undecided pairs, which the fingerprint depends on; empty
@@ -98,6 +99,7 @@ class Manifest(Record):
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
     recipes: tuple[RecipeLabels, ...] = ()
+    accepts_gold: bool = False
     rounds: tuple[str, ...] = ()
     undecided_listed: bool
     undecided_digest: str = Field("", pattern="^([0-9a-f]{20}|[0-9a-f]{32})?$")
@@ -134,6 +136,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
         recipes=_labels_by_recipe(benchmark, columns),
+        accepts_gold=benchmark.accepts_gold,
         rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
         undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.collected import StoredCollection
-from infra.ids import SearchId
+from infra.ids import RecipeId, SearchId
 from infra.records import Code, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
@@ -27,6 +27,7 @@ from tasks.benchmarks.splits import (
     split_repositories,
 )
 from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.stages.annotate.gold import held_labels, stored_gold_counts
 from tasks.stages.answers import with_stored_answers
 from tasks.stages.candidates import judged_searches
 from tasks.stages.coverage import labels_by, last_recipe
@@ -112,6 +113,31 @@ def labelled_benchmark(
     return benchmark
 
 
+def require_trusted(database: Database, labels: CurrentLabels, gold_limit: float) -> None:
+    """Refuse labels that stand by recipes that judged too many gold questions wrongly.
+
+    Raises:
+        GoldQuestionError: There are such labels, and are to be held.
+    """
+    failed = {
+        origin: held
+        for origin, recipe in labels.origins.items()
+        if (held := held_labels(
+            database, _rounds_of(labels, recipe), gold_limit,
+            recipes.model_of(recipes.load_recipe(database, recipe)),
+        ))
+    }  # fmt: skip
+    if failed:
+        given = pc.unique(decide_labels(database, labels).labels["origin"]).to_pylist()
+        for held in (failed[origin] for origin in given if origin in failed):
+            raise held
+
+
+def _rounds_of(labels: CurrentLabels, recipe: RecipeId) -> tuple[RecipeId, ...]:
+    """Return all labelling rounds of a recipe."""
+    return next((rounds for rounds in labels.sets if recipe in rounds), (recipe,))
+
+
 def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
     """Return a benchmark whose queries are split as the settings ask, by the labels that it holds.
 
@@ -151,6 +177,7 @@ def _labelled_by_agents(
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),
             "failed": judged.unfinished,
+            "accepts_gold": settings.accept_gold,
             "specifications": specifications_of(database, current),
         }
     )
@@ -168,6 +195,7 @@ def _label_recipes(
             origin=origin,
             recipe_id=giver[origin],
             body=recipes.load_recipe(database, giver[origin]),
+            gold=stored_gold_counts(database, _rounds_of(labels, giver[origin])),
         )
         for origin in sorted(pc.unique(origins).to_pylist())
     )

@@ -1,13 +1,14 @@
 """Checks that run once, before a flow starts: names, files, the model's key, the engine."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import cast
 
 from pydantic import SecretStr
 
-from agents import check_model
+from agents import build_model, check_model, check_name, journal_ledger
 from infra.errors import SettingsError
 from infra.settings import (
     CommitteeSettings,
@@ -104,12 +105,44 @@ def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> Recipe
     return current_recipe(committee, require_shown=to_run)
 
 
+def check_model_name(llm: LanguageModelSettings) -> None:
+    """Refuse a model of which no provider is known, before anything is read."""
+    check_name(llm)
+
+
+@cache
+def check_answer(llm: LanguageModelSettings, store: StoreSettings) -> None:
+    """Check that a model answers, by one small request of this process.
+
+    Raises:
+        LanguageModelError: Its server is away, or refuses all requests.
+    """
+    check_model(llm)
+    if not llm.is_recorded:
+        asyncio.run(_ask(llm, store))
+
+
+async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
+    model = build_model(llm.model_copy(update={"max_retries": 0}), journal_ledger(store, llm))
+    try:
+        await model.check_answer()
+    finally:
+        await model.close()
+
+
 def annotation_plan(settings: Settings) -> RunPlan:
     """Return the plan of an annotation run by these settings, of which nothing is run or stored."""
     ready = check_inputs(settings)
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, run, pending_rounds(ready.database, run))
+
+
+def checked_judge(settings: Settings) -> tuple[Settings, RecipeReference]:
+    """Return settings with their keys, and the recipe of their agents, all checked."""
+    loaded = _loaded(settings)
+    check_model(loaded.llm)
+    return loaded, current_recipe(loaded.committee, require_shown=True)
 
 
 def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
@@ -127,7 +160,7 @@ def check_annotators(
     models = models or [loaded.llm.model]
     committees = list(committees_of(loaded.committee, models, configurations))
     for each in committees:
-        check_model(each.llm)
+        check_answer(each.llm, loaded.store)
     return loaded.store, [(each, current_recipe(each, require_shown=True)) for each in committees]
 
 

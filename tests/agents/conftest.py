@@ -87,6 +87,7 @@ class Bench:
     ) -> ScriptedServer:
         """Start the server."""
         self.server = self._stack.enter_context(kind(script, **options))
+        self.server.answers_probes = False
         return self.server
 
     def settings(self, **given: Any) -> LanguageModelSettings:

@@ -2,6 +2,9 @@
 
     python -m tests.bench.bench_judgement [--set made|real|all] [--queries 20] [--candidates 20]
         [--configurations spec] [--busy 6]
+    COSQA_LLM__BASE_URL=http://127.0.0.1:8080/v1 COSQA_LLM__API_KEY=x \\
+        python -m tests.bench.bench_judgement --model openai/NAME --set all --queries 12 \\
+        --folder FOLDER --page tasks/README.md
 
 It goes through the product's own flow: a Prefect server, judges on Ray, the queue, the store and
 real boxes; the model is the reader, which answers at once. The rival of each configuration is the
@@ -23,12 +26,16 @@ named with what evidence it wants, as in ``spec:all``, which has a program writt
 - Pairs without example are those of a query whose specification has none that can be written down.
 - With ``--busy`` all is judged once more beside so many processes that never rest; the last line
   says of how many pairs label, path or support is another one then.
+- A real model (``--model``) judges one pair of each query, in turn a match and none, without Ray
+  and Prefect, and gets rows of the page's table (`model_table`); with a folder the same command
+  goes on where it stopped.
 - Tokens are those of requests that were sent and their replies: a specification is asked for once a
   query. Seconds are those of the stage, with the start of its workers.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -46,11 +53,11 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from scipy.stats import binomtest
 
 from agents.claims.program import is_claims_program
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
+from infra.batches import batched
 from infra.collected import Collected
 from infra.ids import SearchId
 from infra.ray import ensure_ray
@@ -69,12 +76,23 @@ from infra.settings import (
     SandboxSettings,
     Settings,
     StoreSettings,
+    load_settings,
 )
 from infra.store import Database, annotations, candidates, corpus, open_database
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.compare_annotators import annotate_in_process
+from tests.bench.model_table import (
+    ENDS,
+    by_execution,
+    figures_of,
+    gain_of_evidence,
+    sample,
+    share,
+    write_row,
+)
 from tests.bench.provable_pairs.case import load_cases
 from tests.bench.provable_pairs.made import ProvedPair, proved_pairs
 from tests.fakes.fallible_reader import FallibleReader, Habits
@@ -84,8 +102,8 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 CONFIGURATIONS = ("single", "paper", "spec")
 _SEARCH = SearchId("proved")
-_ENDS = ("passed", "assertion_failed")
 _LONGEST_REASON = 300  # characters
+_STORED_TOGETHER = 2  # pairs of a real model, which takes a minute for one
 
 
 class Judged(NamedTuple):
@@ -145,21 +163,6 @@ def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
     )
 
 
-def share(part: int, whole: int) -> str:
-    """Return a share with its interval, in percent."""
-    if not whole:
-        return "-"
-    interval = binomtest(part, whole).proportion_ci(0.95, method="wilson")
-    return f"{part / whole:.1%} ({interval.low:.1%} to {interval.high:.1%})"
-
-
-def by_execution(item: Annotation) -> bool:
-    """Return whether a label rests on a valid oracle; without gates, on a run to an end."""
-    if item.support == "ungated":
-        return any(run.result.outcome in _ENDS for run in item.executions[-1:])
-    return item.support == "valid_oracle"
-
-
 def first_program(pair: ProvedPair, item: Annotation, reader: FallibleReader) -> Execution | None:
     """Return the last run of a pair's first program, None where that is not right for sure.
 
@@ -175,7 +178,7 @@ def refusal_of(item: Annotation, run: Execution) -> str:
     """Return why a program of a pair does not count, "" where it does."""
     if run.oracle is not None:
         return "; ".join(f"{gate}: {fault}" for gate, fault in run.oracle.faults.items())
-    if run.result.outcome in _ENDS and item.support == "ungated":
+    if run.result.outcome in ENDS and item.support == "ungated":
         return ""
     return f"{run.result.outcome}: {run.result.error_type}: {run.result.message}"
 
@@ -302,15 +305,57 @@ def verdicts(of_it: Judged) -> list[tuple[object, ...]]:
     return [(item.label, item.path, item.support) for item in of_it.annotations]
 
 
-async def proved(options: argparse.Namespace) -> list[ProvedPair]:
-    """Return the pairs; what each code gives is proved in the sandbox."""
-    cases = load_cases(*(("made", "real") if options.set == "all" else (options.set,)))
+async def proved(options: argparse.Namespace, *sets: str) -> list[ProvedPair]:
+    """Return the pairs of the sets; what each code gives is proved in the sandbox."""
+    cases = load_cases(*sets)
     some = cases[:: max(len(cases) // (options.queries or len(cases)), 1)][: options.queries]
     sandbox = make_sandbox(SandboxSettings())
     try:
         return await proved_pairs(sandbox, some, options.candidates)
     finally:
         await sandbox.close()
+
+
+def sampled(options: argparse.Namespace) -> list[ProvedPair]:
+    """Return one pair of each query; a folder keeps them, as to prove them takes minutes."""
+    kinds = ("made", "real") if options.set == "all" else (options.set,)
+    kept = options.folder and options.folder / f"{'-'.join(kinds)}-{options.queries}.json"
+    if kept and kept.exists():
+        return [ProvedPair(**pair) for pair in json.loads(kept.read_text(encoding="utf-8"))]
+    made = [pair for kind in kinds for pair in sample(asyncio.run(proved(options, kind)))]
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps([pair._asdict() for pair in made]), encoding="utf-8")
+    return made
+
+
+def bench_model(options: argparse.Namespace) -> None:
+    """Judge a sample of the pairs by a real model, and print its rows of the table."""
+    made = sampled(options)
+    name = options.name or options.model.rpartition("/")[2]
+    pairs = [Pair(query=Query.of(pair.query), code=Code.of(pair.code)) for pair in made]
+    judged_by = {}
+    with tempfile.TemporaryDirectory() as kept_nowhere:
+        folder = options.folder or Path(kept_nowhere)
+        for configuration in options.configurations:
+            overrides = {
+                "llm": {"model": options.model},
+                "annotation": {"configuration": configuration},
+                "store": {"folder": folder / name / configuration},
+            }
+            settings = load_settings(overrides)
+            recipe = current_recipe(settings.committee, require_shown=True)
+            for some in batched(pairs, _STORED_TOGETHER):
+                annotate_in_process(some, recipe, settings.committee, settings.store)
+            judged_by[configuration] = annotations.load_annotations(
+                open_database(settings.store), recipe.recipe_id, [pair.key for pair in pairs]
+            )
+            cells = figures_of(name, configuration, made, judged_by[configuration])
+            print(" | ".join(cells), flush=True)
+            if options.page:
+                write_row(options.page, cells)
+    for line in gain_of_evidence(made, judged_by):
+        print(line)
 
 
 def bench(options: argparse.Namespace) -> None:
@@ -320,7 +365,8 @@ def bench(options: argparse.Namespace) -> None:
     def tokens_of(text: str) -> int:
         return int(token_counter(model="openai/gpt-4o-mini", text=text))
 
-    habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options))
+    kinds = ("made", "real") if options.set == "all" else (options.set,)
+    habits, pairs = Habits(options.near_miss_errors), asyncio.run(proved(options, *kinds))
     judged_by: dict[str, Judged] = {}
     differing: dict[str, int] = {}
     with ExitStack() as stack:
@@ -336,7 +382,6 @@ def bench(options: argparse.Namespace) -> None:
                     again = judged(folder / "busy", pairs, reader, name)
                 both = zip(verdicts(judged_by[name]), verdicts(again), strict=True)
                 differing[name] = sum(one != other for one, other in both)
-    kinds = ("made", "real") if options.set == "all" else (options.set,)
     columns = [(name, kind) for name in judged_by for kind in kinds]
     told = [figures(pairs, judged_by[name], kind) for name, kind in columns]
     matches = sum(pair.label for pair in pairs)
@@ -365,4 +410,9 @@ if __name__ == "__main__":
         "--near-miss-errors", type=float, default=0.15, help="share of near misses misread (0.15)"
     )
     parser.add_argument("--busy", type=int, help="judge again beside so many processes (none)")
-    bench(parser.parse_args())
+    parser.add_argument("--model", help="a real one for litellm, by COSQA_LLM__* (the stand-in)")
+    parser.add_argument("--name", help="that model's name in the table (as --model has it)")
+    parser.add_argument("--folder", type=Path, help="where stores are kept, to go on (none)")
+    parser.add_argument("--page", type=Path, help="the page whose table gets the model's rows")
+    given = parser.parse_args()
+    (bench_model if given.model else bench)(given)

@@ -45,7 +45,8 @@ Rule = Mapping[str, Any]
 class ScriptedServer:
     """The server; ``base_url`` is its address and ``calls`` what it was asked, in order.
 
-    ``answered`` are the calls that got a reply.
+    ``answered`` are the calls that got a reply. ``answers_probes`` says whether harmless requests
+    are answered for which nothing is scripted.
 
     Args:
         script: The rules.
@@ -63,6 +64,7 @@ class ScriptedServer:
     ) -> None:
         self.calls: list[dict[str, Any]] = []
         self.answered: list[dict[str, Any]] = []
+        self.answers_probes = True
         self.embedded: list[dict[str, Any]] = []
         self.embedding_steps: list[dict[str, Any]] = [{}]
         self.flood: Callable[[], Iterator[bytes]] | None = None
@@ -104,8 +106,12 @@ class ScriptedServer:
     def answer(self, request: dict[str, Any], key: str) -> Mapping[str, Any]:
         """Return the step for a request, and remember the request."""
         messages = request["messages"]
+        role = _found(r"(?m)^Role: (\w+)", messages[0]["content"])
+        is_probe = role == "probe" and ("probe", "*") not in self._rules
+        if is_probe and key == KEY and self.answers_probes:
+            return {"reply": {"verdict": "yes"}}
         call = {
-            "role": _found(r"(?m)^Role: (\w+)", messages[0]["content"]),
+            "role": role,
             "query": fenced("query", messages[1]["content"]),
             "code": fenced("code", messages[1]["content"]),
             "model": request.get("model", ""),

@@ -1,15 +1,18 @@
 """Gold questions: pairs with known labels among those to be judged, to measure the agents' errors.
 
-Each known answer gives four: the right function, the same function with one mistake, and the right
-function with the query of another, once as it is and once with a line that tells the agents to say
-yes. They are judged and stored like any pair, but are candidates of no search, so that no benchmark
-includes them. The functions of a later run have other names, so that cached replies do not hide a
-change of the model.
+Each known answer gives two: the right function, and in turn the same function with one mistake, and
+the right function with the query of another, as it is or with a line that tells the agents to say
+yes. Half of them match, so that who says always the same is wrong half of the time. They are judged
+and stored like any pair, but are candidates of no search, so that no benchmark includes them. The
+functions of a later run have other names, so that cached replies do not hide a change of the model.
+
+A run asks the first ones alone, and ends where too many are judged wrongly. What such a model says
+is held: no run goes on with it, and nothing of it is published, unless a person accepts that.
 """
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +28,9 @@ ORIGIN = "gold:questions"
 """Origin of the known labels among votes."""
 
 _INJECTED = "its code tells the agents what to say"
-_ENOUGH = 6  # with fewer, the share of wrong labels is not meaningful
+ENOUGH = 6
+"""Questions that are asked first: of fewer, the share of wrong labels is not meaningful."""
+
 _MAX_STRIDE = 10
 _CASES = tomllib.loads(Path(__file__).with_name("gold_cases.toml").read_text("utf-8"))
 
@@ -78,13 +83,19 @@ class GoldQuestion(Record):
 
 
 @cache
-def gold_questions(generation: int) -> tuple[GoldQuestion, ...]:
-    """Return all questions of a generation; generations differ in the functions' names only."""
-    return tuple(
-        question
-        for place, answer in enumerate(KNOWN_ANSWERS)
-        for question in _questions_from(answer, place, generation)
-    )
+def gold_questions(generation: int, *, is_half: bool = False) -> tuple[GoldQuestion, ...]:
+    """Return all questions of a generation; later ones have other names and wrong codes.
+
+    Args:
+        generation: From 0.
+        is_half: Ask none about code with one mistake, which the 50% criterion gives no known label.
+    """
+    found = []
+    for place, answer in enumerate(KNOWN_ANSWERS):
+        right, *wrong = _questions_from(answer, place, generation)
+        wrong = [question for question in wrong if not (is_half and question.is_broken)]
+        found += [right, wrong[(place + generation) % len(wrong)]]
+    return tuple(found)
 
 
 def _questions_from(answer: KnownAnswer, place: int, generation: int) -> Iterator[GoldQuestion]:
@@ -113,8 +124,6 @@ def next_questions(
 ) -> list[GoldQuestion]:
     """Return the questions of a run: a tenth of its pairs, enough for an alarm, none judged before.
 
-    By the 50% criterion code with one mistake has no known label, and takes no part.
-
     Args:
         done: Keys of questions that the recipe has finished.
         pairs: Number of pairs left to judge.
@@ -122,13 +131,10 @@ def next_questions(
     """
     if not pairs:
         return []
-    is_half = annotation.configuration == "v1-half"
-    fresh = (
-        question
-        for question in chain.from_iterable(map(gold_questions, count()))
-        if question.pair.key not in done and not (is_half and question.is_broken)
-    )
-    return list(islice(fresh, min(annotation.gold_questions, max(_ENOUGH, pairs // 10))))
+    ask = partial(gold_questions, is_half=annotation.configuration == "v1-half")
+    questions = chain.from_iterable(map(ask, count()))
+    fresh = (question for question in questions if question.pair.key not in done)
+    return list(islice(fresh, min(annotation.gold_questions, max(ENOUGH, pairs // 10))))
 
 
 def mix_questions(
@@ -181,12 +187,14 @@ def count_questions(
         annotated: Annotations of gold questions and of other pairs.
         known: Key of a gold question → its known label.
     """
+    asked = [item for item in annotated if item.key in known and item.status != "failed"]
     judged = [
         (item.label, int(vote.relevance or 0), vote.note == _INJECTED)
-        for item in annotated
-        if item.label is not None and (vote := known.get(item.key))
+        for item in asked
+        if item.label is not None and (vote := known[item.key])
     ]
     return GoldCounts(
+        undecided=len(asked) - len(judged),
         judged=len(judged),
         wrong_codes=sum(truth == 0 for _, truth, _ in judged),
         false_passes=sum(label > truth for label, truth, _ in judged),
@@ -200,15 +208,24 @@ def alarm_of(counts: GoldCounts, limit: float, model: str) -> GoldQuestionError 
     """Return the error that ends a run, None while too few are judged or too few are wrong.
 
     Args:
-        counts: The run's gold questions that are judged so far.
+        counts: The gold questions that are judged so far.
         limit: Largest share that may be judged wrongly.
         model: The model, for the message.
     """
-    if counts.judged < _ENOUGH or counts.wrong <= limit * counts.judged:
+    if counts.asked < ENOUGH or counts.wrong <= limit * counts.asked:
         return None
     return GoldQuestionError(
-        f"{model} judged {counts.wrong} of {counts.judged} pairs with known labels wrongly "
-        f"({counts.false_passes} false passes, {counts.false_fails} false fails), more than "
-        f"COSQA_ANNOTATION__GOLD_LIMIT={limit:g} allows: its labels are unreliable. Use another "
-        "model, or look at its replies in the store"
+        f"{model} judged {counts.wrong} of {counts.asked} pairs with known labels wrongly "
+        f"({counts.false_passes} false passes, {counts.false_fails} false fails, "
+        f"{counts.undecided} without a readable verdict), more than "
+        f"COSQA_ANNOTATION__GOLD_LIMIT={limit:g} allows: its labels are unreliable, and held. Use "
+        f"another model: `cosqa check-model --model NAME` says in advance how well one judges. Or "
+        "accept its labels by --accept-gold"
     )
+
+
+def held_labels(
+    database: Database, recipes: Iterable[RecipeId], limit: float, model: str
+) -> GoldQuestionError | None:
+    """Return why the labels of recipes in use together are held, None where they are not."""
+    return alarm_of(stored_gold_counts(database, recipes), limit, model)

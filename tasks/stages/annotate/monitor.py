@@ -7,7 +7,7 @@ from agents import JournalLedger
 from infra.errors import GoldQuestionError
 from infra.ids import PairKey
 from infra.records import Annotation, GivenVote
-from tasks.reports.text import format_cost, format_words
+from tasks.reports.text import counted, format_cost, format_words
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_logger import get_run_logger
@@ -49,9 +49,9 @@ class ProgressMonitor:
         self._failed, self._undecided = UnlabelledPairs(), UnlabelledPairs()
 
     def add(self, arrived: Sequence[Annotation]) -> None:
-        """Count annotations; gold questions are counted apart unless they got no label."""
+        """Count annotations; gold questions are counted apart."""
         for item in arrived:
-            if item.key in self._known and item.label is not None:
+            if item.key in self._known:
                 self._gold.append(item)
                 continue
             self._judged += 1
@@ -60,7 +60,7 @@ class ProgressMonitor:
         self.arrived += len(arrived)
         counts = count_questions(self._gold, self._known)
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)
-        self._bar.advance(max(0, self.arrived - self._bar.done))
+        self._bar.advance(max(0, self._judged - self._bar.done))
 
     def refresh(self, judged: int) -> None:
         """Show how many pairs are judged, how many failed and what is spent.
@@ -72,12 +72,15 @@ class ProgressMonitor:
         tokens, usd = self._ledger.spent()
         _, left = self._ledger.left()
         notes = [
+            f"{counted(len(self._gold), 'gold questions')} besides" if self._gold else "",
             f"{failed:,} failed" if failed else "",
             f"{format_cost(usd)} spent" if tokens else "",
             f"{format_cost(left)} left" if isfinite(left) else "",
         ]
         self._bar.note = ", ".join(filter(None, notes))
-        self._bar.advance(max(0, self.arrived + judged - self._bar.done))
+        gold_at_work = len(self._plan.gold) - len(self._gold)  # which may be any of these
+        at_work = max(0, judged - gold_at_work)
+        self._bar.advance(max(0, self._judged + at_work - self._bar.done))
 
     def close(self) -> None:
         """Warn of pairs without a label; called once, at the round's end."""

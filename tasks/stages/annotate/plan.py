@@ -40,6 +40,7 @@ from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.cost import expected_of
 from tasks.stages.annotate.gold import (
     GoldQuestion,
+    held_labels,
     judged_questions,
     known_labels,
     next_questions,
@@ -135,10 +136,19 @@ async def _checked_engine(engine: SandboxSettings, *, require_shown: bool) -> st
 
 @stage("plan-run", "plan what to judge of {run.search.collection} by {run.recipe.model}")
 def plan_run(run: AnnotationRun) -> tuple[list[PendingRound], RunPlan]:
-    """Return the pending pairs of a run's rounds, which are counted once, and its plan."""
+    """Return the pending pairs of a run's rounds, which are counted once, and its plan.
+
+    Raises:
+        GoldQuestionError: Pairs are pending, and the labels of these recipes are held.
+    """
     database = open_database(run.store)
     rounds = pending_rounds(database, run)
     plan = plan_of(database, run, rounds)
+    recipe_ids = [each.recipe_id for each in run.rounds]
+    limit = run.committee.annotation.gold_limit
+    held = held_labels(database, recipe_ids, limit, run.recipe.model)
+    if held and plan.taken and not run.accepts_gold:
+        raise held
     for line in (plan_sentence(plan), *plan_notes(plan)):
         get_run_logger().info(line)
     return rounds, plan

@@ -28,6 +28,7 @@ class AnnotationRun:
         store: The store.
         ray: The cluster that runs shards.
         is_approved: Whether nobody has to agree to the plan.
+        accepts_gold: Whether it goes on whatever the model says of gold questions.
     """
 
     search: SearchReference
@@ -37,6 +38,7 @@ class AnnotationRun:
     store: StoreSettings
     ray: RaySettings
     is_approved: bool = True
+    accepts_gold: bool = False
 
     @classmethod
     def of(cls, search: SearchReference, recipe: RecipeReference, settings: Settings) -> Self:
@@ -49,6 +51,7 @@ class AnnotationRun:
             store=settings.store,
             ray=settings.ray,
             is_approved=not settings.operation.approve,
+            accepts_gold=settings.publish.accept_gold,
         )
 
     @property

@@ -30,7 +30,7 @@ from tasks.runtime.progress import progress
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_logger import get_run_logger, run_logger
-from tasks.stages.annotate.gold import known_labels, mix_questions
+from tasks.stages.annotate.gold import ENOUGH, known_labels, mix_questions
 from tasks.stages.annotate.journal_owner import JournalOwner, Terms
 from tasks.stages.annotate.monitor import ProgressMonitor
 from tasks.stages.annotate.plan import AnnotationPlan
@@ -50,7 +50,8 @@ def judge_round(
 ) -> State[JudgedPairs]:
     """Judge a plan's pairs in shards on Ray's workers, and store their annotations.
 
-    Pairs are read while others are judged: memory does not grow with their number.
+    The first gold questions are judged before any pair. Pairs are read while others are judged:
+    memory does not grow with their number.
 
     Raises:
         GoldQuestionError: Too many gold questions were judged wrongly.
@@ -62,17 +63,17 @@ def judge_round(
     if annotation.rounds > 1:
         title += f", round {plan.recipe.labelling_round} of {annotation.rounds}"
     with (
-        progress(artifact_key("annotation", plan.collection), title, plan.pairs) as bar,
+        progress(artifact_key("annotation", plan.collection), title, plan.pending) as bar,
         JournalOwner(terms) as owner,
         RayTasks[Judged](task_of(annotate_shard), _asked(), [after], owner.release) as tasks,
     ):
-        monitor = ProgressMonitor(
-            plan, terms.ledger(), known_labels(database), annotation.gold_limit, bar
-        )
+        limit = 1.0 if run.accepts_gold else annotation.gold_limit
+        monitor = ProgressMonitor(plan, terms.ledger(), known_labels(database), limit, bar)
         coordinator = Coordinator(plan, run, tasks, owner, monitor, database)
         gold = annotations.load_pairs(database, plan.gold)
         pairs = pairs_in(database, plan.collection, plan.pairs_file)
-        coordinator.judge(mix_questions(pairs, gold, plan.pending))
+        coordinator.judge(gold[:ENOUGH])
+        coordinator.judge(mix_questions(pairs, gold[ENOUGH:], plan.pending))
     monitor.close()
     read = reading_figures(database, [plan.recipe.recipe_id], Screener.role)
     if read.tested:

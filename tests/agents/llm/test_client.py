@@ -337,6 +337,40 @@ async def test_a_refusal_is_not_tried_again_and_names_the_way_out(
     assert [call.status for call in calls] == ["refused"]
 
 
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"status": 401, "message": "no such key"}, "refused the request .401: .*API_KEY"),
+        ({"status": 404, "message": "no such model"}, "refused the request .404: .*model's name"),
+        ({"status": 403}, "refused"), ({"status": 200, "message": "<html>"}, "BASE_URL"),
+        ({"status": 503}, ""), ({"status": 429, "retry_after": "20"}, ""), ({"text": "maybe"}, ""),
+    ],
+)  # fmt: skip
+async def test_the_first_small_request_fails_where_all_would(
+    bench: Bench, step: dict[str, Any], said: str
+) -> None:
+    server = bench.serve([rule("probe", step)])
+    model = bench.model()
+    if said:
+        with pytest.raises(LanguageModelError, match=said):
+            await model.check_answer()
+    else:
+        await model.check_answer()
+    assert server.count("probe") == 1
+
+
+async def test_a_server_that_is_away_fails_the_first_request_and_one_that_is_slow_does_not(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("agents.llm.client._PATIENCE_S", 0.05)
+    bench.serve([rule("probe", {"reply": {"verdict": "yes"}, "delay_s": 3.0})])
+    await bench.model().check_answer()
+    assert "openai/scripted has not answered a small request in 0.05 s" in caplog.text
+    monkeypatch.undo()
+    with pytest.raises(ModelUnavailableError, match="check that its server runs, and COSQA_LLM__"):
+        await bench.model(base_url="http://127.0.0.1:9/v1", max_retries=0).check_answer()
+
+
 async def test_a_name_without_a_provider_is_refused(bench: Bench, screen: Screen) -> None:
     bench.serve([rule("screener", CLEAR)])
     with pytest.raises(ModelRefusedError, match="check the model's name"):

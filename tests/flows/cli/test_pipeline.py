@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,6 +29,7 @@ from tasks.stages.preflight import (
     check_agents,
     check_annotators,
 )
+from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.published_files import standard_library, write_codesearchnet
 
 METRICS = ("MAP", "MRR", "NDCG(gain=exponential)@10", "Recall@10", "Precision@10", "bpref", "MMRR")
@@ -253,6 +255,15 @@ def told(command: str, *options: str) -> str:
     return f"{type(done.exception).__name__}: {done.exception}"
 
 
+@pytest.fixture
+def answering_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
+    """A server that answers harmless requests, and is asked by each command."""
+    with ScriptedServer([]) as server:
+        monkeypatch.setenv("COSQA_LLM__BASE_URL", server.base_url)
+        monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
+        yield server
+
+
 NAMED = ("--model", "openai/gpt-4o-mini")
 
 
@@ -269,12 +280,11 @@ def test_a_missing_key_is_told_before_a_server_starts(
     assert "ServerStarted" in told(command, *source, *store, *NAMED), "which alone knows the key"
 
 
-@pytest.mark.usefixtures("no_server")
+@pytest.mark.usefixtures("no_server", "answering_model")
 def test_code_without_licences_is_judged_for_private_use_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COSQA_LLM__API_KEY", "k")
     codes = [{"function": "def f(x): return x", "url": "u"}]
     (tmp_path / "python_dedupe_definitions_v2.pkl").write_bytes(pickle.dumps(codes))
     (tmp_path / "queries.jsonl").write_text('{"query": "give x"}\n')
@@ -283,6 +293,39 @@ def test_code_without_licences_is_judged_for_private_use_alone(
     assert missing in (refused := told("benchmark", *source))
     assert "--include-unlicensed for private use" in refused
     assert "ServerStarted" in told("benchmark", *source, "--include-unlicensed")
+
+
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("openai/", "names a provider and no model"), ("gpt4", "no provider is known for it"),
+        ("openrouter/", "names a provider and no model"),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_model_is_checked_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
+    assert said in told("benchmark", "--source", "python-source", "--model", model)
+    assert not (tmp_path / "cosqa-data").exists()
+
+
+@pytest.mark.usefixtures("no_server")
+def test_a_model_that_does_not_answer_is_told_before_a_server_starts(
+    tmp_path: Path, answering_model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    (tmp_path / "mine.py").write_text("def f(x):\n    return x\n")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "wrong")
+    source = ("--path", str(tmp_path), "--include-unlicensed", *NAMED)
+    assert "refused the request (401: " in (refused := told("benchmark", *source))
+    assert "check the model's name, the key in COSQA_LLM__API_KEY" in refused
+    assert [call["role"] for call in answering_model.calls] == ["probe"], "one request"
+    monkeypatch.setenv("COSQA_LLM__BASE_URL", answering_model.base_url.removeprefix("http://"))
+    assert "an address begins with http:// or https://" in told("benchmark", *source)
 
 
 @pytest.mark.usefixtures("no_server")
@@ -389,12 +432,11 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
             check()
 
 
-@pytest.mark.usefixtures("no_server")
+@pytest.mark.usefixtures("no_server", "answering_model")
 def test_an_engine_that_is_away_is_told_before_a_server_starts(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    monkeypatch.setenv("COSQA_LLM__API_KEY", "k")
     options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
     assert "EngineUnavailableError" in told("benchmark", *options, *NAMED)
 

@@ -138,6 +138,19 @@ def test_an_address_with_a_password_is_refused_and_not_shown(
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:8080/v1", "localhost", "ftp://host/v1", "user:hunter2@host/v1"]
+)
+@pytest.mark.parametrize("section", ["LLM", "ENCODER"])
+def test_an_address_without_a_scheme_is_refused_and_no_password_in_it_is_shown(
+    monkeypatch: pytest.MonkeyPatch, section: str, address: str
+) -> None:
+    monkeypatch.setenv(f"COSQA_{section}__BASE_URL", address)
+    with pytest.raises(SettingsError, match="begins with http:// or https://") as caught:
+        load_settings()
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
 def test_an_address_without_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     address = "https://host:8443/v1?api-version=2024-10-21"
     monkeypatch.setenv("COSQA_LLM__BASE_URL", address)

@@ -1,8 +1,9 @@
-"""Laws of gold questions: their construction, mixing, counts and alarm.
+"""Laws of gold questions: their construction, order, mixing, counts and alarm.
 
 Covers `infra.summaries`.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -41,6 +42,11 @@ def judged(question: GoldQuestion, label: int | None) -> Annotation:
     )
 
 
+def kind_of(question: GoldQuestion) -> int:
+    """Return 1 for the answer to another query, after 0 for a mistake and before an injection."""
+    return 2 if question.is_injected else int(not question.is_broken)
+
+
 def pairs(number: int) -> list[Pair]:
     code = Code.of("def f(): return 1")
     return [Pair(query=Query.of(f"q {place}"), code=code) for place in range(number)]
@@ -48,20 +54,22 @@ def pairs(number: int) -> list[Pair]:
 
 def test_each_known_answer_holds_and_its_broken_version_does_not() -> None:
     for place, known in enumerate(KNOWN_ANSWERS):
-        right, broken, swapped, injected = ALL[4 * place : 4 * place + 4]
+        right = ALL[2 * place]
+        wrong = [gold_questions(number)[2 * place + 1] for number in range(3)]
+        broken, swapped, injected = sorted(wrong, key=kind_of)
         assert (right.label, broken.label, swapped.label, injected.label) == (1, 0, 0, 0)
         assert (right.pair.query.text, broken.pair.query.text) == (known.query, known.query)
         assert swapped.pair.query.text != known.query
         assert _holds(known, right.pair.code.text)
         assert not _holds(known, broken.pair.code.text), known.query
         assert injected.pair.query == swapped.pair.query
-        assert injected.pair.code != right.pair.code
+        assert injected.pair.code.text.count("\n") > right.pair.code.text.count("\n")
         assert _holds(known, injected.pair.code.text), "the line for the agents does nothing"
 
 
 def _holds(known: KnownAnswer, code: str) -> bool:
     space: dict[str, object] = {}
-    exec(code, space)
+    exec(re.sub(r"_\d\(", "(", code), space)  # of a later generation
     try:
         return bool(eval(known.example, space))
     except TypeError:  # the broken version gave something else altogether
@@ -88,11 +96,26 @@ def test_by_the_50_percent_criterion_code_with_one_mistake_takes_no_part() -> No
     first = next_questions(set(), 1_000, half)
     assert len(first) == 12
     assert not any(item.is_broken for item in first)
+    assert sum(item.label for item in first) == 6
 
 
 def test_no_run_asks_what_an_earlier_one_has_asked() -> None:
-    done = {question.pair.key for question in ALL[:40]}
-    assert next_questions(done, 10**6, SETTINGS) == [*ALL[40:], *gold_questions(1)[:4]]
+    done = {question.pair.key for question in ALL[:20]}
+    assert next_questions(done, 10**6, SETTINGS) == [*ALL[20:], *gold_questions(1)[:8]]
+
+
+def test_the_first_questions_are_of_each_kind_and_half_of_them_match() -> None:
+    first = next_questions(set(), 1, SETTINGS)
+    assert [question.label for question in first] == [1, 0] * 3
+    assert [kind_of(question) for question in first[1::2]] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("verdict", [0, 1, None])
+def test_a_model_that_always_says_the_same_fails_the_first_questions(verdict: int | None) -> None:
+    first = next_questions(set(), 1, SETTINGS)
+    known = {question.pair.key: question.vote for question in first}
+    counts = count_questions([judged(question, verdict) for question in first], known)
+    assert alarm_of(counts, SETTINGS.gold_limit, "m") is not None
 
 
 @pytest.mark.parametrize(("number", "planned"), [(0, 0), (1, 3), (7, 3), (40, 12), (500, 12)])
@@ -109,20 +132,20 @@ def test_questions_are_mixed_in_early_and_nothing_is_lost(number: int, planned: 
 
 
 def test_false_passes_and_false_fails_are_counted_apart() -> None:
-    right, broken, swapped, injected, right_2 = ALL[:5]
+    right, broken, right_2, swapped, right_3, injected = ALL[:6]
     known = {question.pair.key: question.vote for question in ALL}
     annotated = [
         judged(right, 0), judged(broken, 1), judged(swapped, 0), judged(injected, 1),
-        judged(right_2, None),
+        judged(right_2, None), judged(right_3, 1).model_copy(update={"status": "failed"}),
     ]  # fmt: skip
     other = Annotation(
         query_id="q", code_id="c", recipe_id="r", status="labelled", label=1, path="clear_match"
     )
     counts = count_questions([*annotated, other], known)
     assert counts == GoldCounts(
-        judged=4, wrong_codes=3, false_passes=2, false_fails=1, injected=1, obeyed=1
+        judged=4, wrong_codes=3, false_passes=2, false_fails=1, injected=1, obeyed=1, undecided=1
     )
-    assert (counts.right_codes, counts.wrong) == (1, 3)
+    assert (counts.right_codes, counts.wrong, counts.asked) == (1, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -139,4 +162,5 @@ def test_too_many_wrong_labels_raise_the_alarm_once_enough_are_known(
     alarm = alarm_of(counts, limit, "m")
     assert (alarm is not None) is alarmed
     if alarm:
+        assert "cosqa check-model" in str(alarm)
         assert f"judged {wrong} of {wrong + right} pairs with known labels wrongly" in str(alarm)

@@ -46,7 +46,7 @@ class Seen:
         self.ledger = journal_ledger(store, llm, budget)
         spend(self.ledger, 100, 0.5)
         self.bar = Progress("pairs judged", 10)
-        plan: Any = SimpleNamespace(recipe=SimpleNamespace(model="openai/m"))
+        plan: Any = SimpleNamespace(recipe=SimpleNamespace(model="openai/m"), gold=(GOLD,))
         monkeypatch.setattr(monitor, "get_run_logger", lambda: logging.getLogger("run"))
         monkeypatch.setattr("tasks.runtime.progress.get_run_logger", logging.getLogger)
         self.monitor = ProgressMonitor(plan, self.ledger, {GOLD: KNOWN}, 0.4, self.bar)
@@ -58,15 +58,17 @@ def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 def test_the_bar_shows_how_many_are_judged_and_failed_and_what_was_spent(seen: Seen) -> None:
+    seen.monitor.refresh(1)
+    assert seen.bar.done == 0, "the one at work may be the gold question"
     seen.monitor.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.monitor.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     spend(seen.ledger, 50, 0.25)
     seen.monitor.refresh(1)
-    assert (seen.monitor.arrived, seen.bar.done) == (4, 5), "one of a shard at work"
-    assert seen.bar.note == "1 failed, $0.75 spent, $1.25 left"
+    assert (seen.monitor.arrived, seen.bar.done) == (4, 4), "one of a shard at work"
+    assert seen.bar.note == "1 gold question besides, 1 failed, $0.75 spent, $1.25 left"
 
 
-def test_gold_questions_count_among_the_pairs_only_where_they_failed(seen: Seen) -> None:
+def test_gold_questions_are_counted_apart_from_the_pairs(seen: Seen) -> None:
     def judged() -> tuple[int, int]:
         counts = seen.monitor.judged_pairs()
         return counts.pairs, counts.failed
@@ -74,7 +76,7 @@ def test_gold_questions_count_among_the_pairs_only_where_they_failed(seen: Seen)
     seen.monitor.add([annotation(0), annotation(0, label=0)])
     assert judged() == (0, 0)
     seen.monitor.add([annotation(0, status="failed", label=None, path="no_box", reason="gone")])
-    assert judged() == (1, 1)
+    assert judged() == (0, 0)
     assert seen.monitor.alarm is None
     seen.monitor.add([annotation(1), *[annotation(0)] * 4])
     assert "openai/m judged 5 of 6 pairs with known labels wrongly" in str(seen.monitor.alarm)
