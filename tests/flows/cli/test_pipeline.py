@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import commands, pipeline
-from flows.cli.main import app
+from flows.cli.app import app
 from flows.cli.pipeline import print_plan, print_scores
 from flows.options import settings_of
 from infra.collected import whole
