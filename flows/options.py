@@ -155,8 +155,8 @@ SourcePath = Annotated[Path | None, option(
 )]  # fmt: skip
 Queries = Annotated[str | None, option(
     "--queries", "source.queries",
-    'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, or those of '
-    "another source as NAME=PATH (cosqa=CoSQA/).",
+    'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, text (.txt) with '
+    "one on each line, or those of another source as NAME=PATH (cosqa=CoSQA/).",
     title="Queries", metavar="FILE|NAME[=PATH]", panel=_INPUT,
     unset="python-source: 40 for the standard library",
     examples=("my-queries.jsonl", "cosqa=CoSQA/"),

@@ -65,7 +65,7 @@ def test_each_rule_counts_what_it_drops(tmp_path: Path) -> None:
     )
     (kept,) = read(tmp_path, documentation_queries=0)
     assert NEAR not in kept.dropped, "a folder's own are named alone"
-    assert kept.notes[1] == "another_1 (a.py:26) is a near duplicate of function_1 (a.py:9)"
+    assert kept.notes[1] == "another_1 (a.py:27) is a near duplicate of function_1 (a.py:10)"
     rules = ("special-methods", "testable", "near-duplicates")
     (main,) = read(tmp_path, documentation_queries=0, filters=rules)
     assert main.dropped == {
