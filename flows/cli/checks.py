@@ -45,7 +45,7 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> None
     if not is_plan:
         _check_store(command, settings)
     if command in _READ_THE_SOURCE and (unnamed := unnamed_input(settings.source)):
-        say(f"No input is named: {unnamed}.")
+        say(f"No code is named: {unnamed}.")
 
 
 def _check_licences(settings: Settings, *, judging: bool) -> None:

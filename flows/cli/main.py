@@ -29,7 +29,7 @@ _PREFECT = {
     # As in prefect.yaml: by its signs of life a server knows that a command goes on.
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
 }
-_stopped = Lock()
+_told = Lock()
 
 
 def app() -> None:
@@ -44,7 +44,7 @@ def app() -> None:
 
 def tell_stopped() -> None:
     """Say once that a signal ends the command, and what comes of its work."""
-    if _stopped.acquire(blocking=False):
+    if _told.acquire(blocking=False):
         os.write(2, _STOPPED_MESSAGE.encode())
 
 

@@ -58,7 +58,7 @@ def flow_state(name: str, **arguments: object) -> State[Any]:
                 state=Pending(),
             )
         end_killed_runs()
-        with _own_run(run.id), _cancelled_by_signals(run.id):
+        with _own(run.id):
             return _ended(flow, run, given)
 
 
@@ -101,17 +101,23 @@ def _ended(flow: Flow[..., Any], run: FlowRun, given: dict[str, Any]) -> State[A
 
 
 @contextmanager
-def _cancelled_by_signals(run: UUID) -> Iterator[None]:
-    """Cancel a run that a signal ends in the ``with``: at once, and when it ends."""
-    cancel = partial(copy_context().run, _end_run, run)  # in a thread, which knows none
+def _own(run: UUID) -> Iterator[None]:
+    """Hold a lock that says, by its file's name, that a run goes on; it ends with this process.
+
+    Where a signal ends the ``with``, the run is cancelled, at once and when it ends.
+    """
+    file = PREFECT_HOME.value() / _RUNS / str(run)
+    cancel = partial(copy_context().run, _end_run, run)  # in a thread, which knows no server else
     when_stopped.append(cancel)
-    try:
-        yield
-    except KeyboardInterrupt:
-        _end_run(run)
-        raise
-    finally:
-        when_stopped.remove(cancel)
+    with locked(file):
+        try:
+            yield
+        except KeyboardInterrupt:
+            _end_run(run)
+            raise
+        finally:
+            when_stopped.remove(cancel)
+            file.unlink(missing_ok=True)
 
 
 def _stopped() -> State[Any]:
@@ -136,17 +142,6 @@ def _end_run(run: UUID, crashed: State[Any] | None = None) -> None:
             task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=begun)),
         ):
             client.set_task_run_state(task.id, Cancelled(message=state.message), force=True)
-
-
-@contextmanager
-def _own_run(run: UUID) -> Iterator[None]:
-    """Hold a lock that says, by its file's name, that a run goes on: it ends with this process."""
-    file = PREFECT_HOME.value() / _RUNS / str(run)
-    with locked(file):
-        try:
-            yield
-        finally:
-            file.unlink(missing_ok=True)
 
 
 def end_killed_runs() -> None:

@@ -86,16 +86,12 @@ def unnamed_input(source: SourceSettings) -> str:
     if source.codes or not {"path", "distribution"}.isdisjoint(source.options):
         return ""
     opened = open_source(source)
-    if isinstance(opened, JsonLinesSource):
-        return "the packaged sample is read: 40 queries, 1,000 functions of the standard library"
-    if not isinstance(opened, SourceCode):
+    if not isinstance(opened, JsonLinesSource | SourceCode):
         return ""
+    what = "the packaged sample" if source.name == "stdlib-sample" else "Python's standard library"
     files = opened.inputs()
     size = sum(file.stat().st_size for file in files) / 1e6
-    return (
-        f"the standard library of Python is read: {len(files):,} files, {size:,.1f} MB; --path "
-        "names code of your own"
-    )
+    return f"{what} is read ({len(files):,} files, {size:,.1f} MB); --path names your own code"
 
 
 def check_challenge(settings: Settings) -> None:
