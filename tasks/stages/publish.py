@@ -125,7 +125,9 @@ def nothing_exported(
     benchmarks = [labelled_benchmark(database, each, settings) for each in sets]
     labelled = [each for each in benchmarks if each.labels]
     if not benchmarks:
-        reason = "no pair of it is judged yet: run `cosqa annotate`"
+        reason = (
+            "no pair of it is judged: run `cosqa annotate`, with --reason failed where pairs failed"
+        )
     elif not labelled:
         failed = sum(each.failed for each in benchmarks)
         reason = (

@@ -40,8 +40,9 @@ def test_what_is_left_to_judge_is_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rounds", "spoil", "words"),
     [
-        (0, "", "no pair of it is judged yet: run `cosqa annotate`"),
-        (1, "UPDATE annotations SET status = 'failed', label = NULL", "(6 pairs failed): run"),
+        (0, "", "no pair of it is judged: run `cosqa annotate`"),
+        (1, "UPDATE annotations SET status = 'failed', label = NULL", "with --reason failed"),
+        (1, "UPDATE annotations SET status = 'undecided', label = NULL", "have no label"),
         (1, "UPDATE collections SET licence = 'unknown'", "add a LICENSE to its folder or repo"),
         (
             1,
