@@ -1,6 +1,6 @@
 """Laws of near duplicates, which exact similarities decide.
 
-Covers `tasks.filters._kept_bags`.
+Covers `tasks.filters._kept_bags` and `tasks.filters.marked_near_duplicates`.
 """
 
 import random
