@@ -24,7 +24,7 @@ def publish(settings: FlowSettings = None) -> State[list[Published]]:
 
 
 def export_sentence(exported: Exported) -> str:
-    """Return which benchmarks were exported."""
+    """Return the exported benchmarks."""
     return f"exported as {', '.join(published.name for published, _ in exported if published)}"
 
 

@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def flow_state(name: str, **arguments: object) -> State[Any]:
-    """Return how the flow of a name has ended, which is imported while a server starts.
+    """Return the final state of a flow by name, which is imported while a server starts.
 
     Where a signal ends it, its run, and what that had begun, is cancelled. Where this process is
     killed, the next command or `cosqa server` says that it has crashed.

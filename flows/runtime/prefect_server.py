@@ -207,7 +207,7 @@ def address_file() -> Path:
 
 
 def server_auth() -> str:
-    """Return what `cosqa server` asks for: what the user has set, else what is new in the file.
+    """Return the settings of `cosqa server`: the user's, else those new in the file.
 
     What has ever gone to a listener in a server's place is worth nothing to it afterwards.
     """
@@ -299,7 +299,7 @@ def _require_answer(url: str) -> None:
 
 
 def _is_for_terminals(record: logging.LogRecord) -> bool:
-    """Return whether a line of a run's log is for who has typed its command, not for the UI alone.
+    """Return True if a line of a run's log is for who has typed its command, not for the UI alone.
 
     A crash by a signal is none: the command says itself that it was stopped.
     """
@@ -402,7 +402,7 @@ def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) 
 
 
 def is_private(port: int, auth: str) -> bool:
-    """Return whether the server answers those who send ``auth``, and refuses others.
+    """Return True if the server answers those who send ``auth``, and refuses others.
 
     Everybody may ask for its health, so it is asked for its version.
     """
