@@ -13,7 +13,7 @@ from tasks.ranking.methods import chosen_methods
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
 from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
-from tasks.stages.publish import published_benchmarks
+from tasks.stages.publish import nothing_exported, published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
 from tasks.stages.scoring import OpenBenchmark, Run, score_method
 
@@ -25,6 +25,9 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     source = collected_source(ready)
     labels = label_sets(ready.database, source)
     published = published_benchmarks(labels, ready.settings.publish)
+    if not published:
+        settings = ready.settings.publish
+        raise nothing_exported(ready.database, labels, settings, source.main.name)
     return score_benchmarks(ready, source, [(reference, ()) for reference in published])
 
 

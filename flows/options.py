@@ -151,8 +151,8 @@ SourcePath = Annotated[Path | None, option(
 )]  # fmt: skip
 Queries = Annotated[str | None, option(
     "--queries", "source.queries",
-    'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, or those of '
-    "another source as NAME=PATH (cosqa=CoSQA/).",
+    'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, text (.txt) with '
+    "one on each line, or those of another source as NAME=PATH (cosqa=CoSQA/).",
     title="Queries", metavar="FILE|NAME[=PATH]", panel=_INPUT,
     unset="the source's own, such as 40 for the standard library",
     examples=("my-queries.jsonl", "cosqa=CoSQA/"),
@@ -600,7 +600,7 @@ def settings_of(
     """Return the settings of a call, its options over those of file and environment.
 
     For a command that reads a source, other input replaces the sample of an earlier command;
-    where neither input nor model is named, it runs the sample.
+    where no input is named, it runs the sample, by a model that is named.
 
     Args:
         command: The function of the command.
@@ -617,8 +617,7 @@ def settings_of(
     if found.preset == SAMPLE != preset:
         other = load_settings(overrides, "")
         found = other if other.source.model_fields_set else found
-    judging = found.llm.model_fields_set & {"model"}  # a key or an address alone is none
-    judging |= found.annotation.model_fields_set & {"agents"}
-    if is_form or found.preset or judging or found.source.model_fields_set:
+    is_own = found.source.model_fields_set or found.annotation.model_fields_set & {"agents"}
+    if is_form or found.preset or is_own:
         return found
     return load_settings(overrides, SAMPLE)

@@ -8,7 +8,7 @@ from infra.store.benchmarks import Published
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets, require_trusted
 from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
-from tasks.stages.publish import publish_benchmark
+from tasks.stages.publish import nothing_exported, publish_benchmark
 
 Exported = list[tuple[Published | None, Steps]]
 
@@ -25,8 +25,7 @@ def publish(settings: FlowSettings = None) -> State[list[Published]]:
 
 def export_sentence(exported: Exported) -> str:
     """Return the exported benchmarks."""
-    names = ", ".join(published.name for published, _ in exported if published)
-    return f"exported as {names}" if names else "nothing exported: the log says why"
+    return f"exported as {', '.join(published.name for published, _ in exported if published)}"
 
 
 def publish_labels(ready: ValidatedInputs, source: CollectedSource, after: Steps = ()) -> Exported:
@@ -42,6 +41,7 @@ def publish_labels(ready: ValidatedInputs, source: CollectedSource, after: Steps
 
     Raises:
         GoldQuestionError: Labels are held, and nobody has accepted them.
+        PublishError: None has any.
     """
     database, settings = ready.database, ready.settings.publish
     sets = label_sets(database, source)
@@ -52,4 +52,7 @@ def publish_labels(ready: ValidatedInputs, source: CollectedSource, after: Steps
         publish_benchmark(database, labels, settings, wait_for=after, return_state=True)
         for labels in sets
     ]
-    return [(state.result(), [state]) for state in steps]
+    exported: Exported = [(state.result(), [state]) for state in steps]
+    if not any(published for published, _ in exported):
+        raise nothing_exported(database, sets, settings, source.main.name)
+    return exported

@@ -22,11 +22,13 @@ from infra.secrets import without_own_keys
 from infra.settings import RaySettings
 
 # Ray's own switches: no usage report over the network, no rewriting of CUDA_VISIBLE_DEVICES for
-# work that asks for no GPU, and workers of normal priority: at Ray's 15 an encoder has a third of
-# its speed as soon as anything else runs.
+# work that asks for no GPU, no stack on the terminal in place of what a signal's handler does, and
+# workers of normal priority: at Ray's 15 an encoder has a third of its speed as soon as anything
+# else runs.
 _SWITCHES = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_DISABLE_FAILURE_SIGNAL_HANDLER": "1",
     "RAY_worker_niceness": "0",
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from flows.cli.main import app
+from flows.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 FIRST = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -287,12 +287,12 @@ def study(
     Tables that cannot be computed say why.
     """
     settings = settings_of(study, given)
-    from flows.cli import checks
-
-    checks.pipeline("study", settings)
     for file in (*(annotators or ()), annotation_store, score_sheet):
         if file is not None and not file.is_file():
             raise SourceError(f"{file} cannot be read: there is no such file")
+    from flows.cli import checks
+
+    checks.pipeline("study", settings)
     from flows.cli.evaluation import print_study
     from tasks.stages.study.evidence import StudyFiles
 

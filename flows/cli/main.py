@@ -1,4 +1,7 @@
-"""The command line: all commands together, and how errors end a run."""
+"""The process of a command: what it hears of signals, and how errors end it.
+
+All else is imported when signals are heard: a Ctrl-C of the first second shows no traceback.
+"""
 
 import logging
 import os
@@ -6,25 +9,14 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from time import sleep
 from traceback import print_exception
-from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from flows.cli import commands, tools
-from flows.cli.help import Group
-from flows.cli.output import drop_tracebacks, hide_tracebacks, print_error
 from flows.runtime import when_stopped
-from infra.working_folder import refuse_prefect_settings
 
-if TYPE_CHECKING:
-    from typer._click import Context
-
-_TRACEBACK = "--traceback"
+TRACEBACK = "--traceback"
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"
 _STOPPING_S = 4.0
@@ -34,77 +26,26 @@ _PREFECT = {
     "PREFECT_FLOWS_DEFAULT_RETRIES": "0",
     "PREFECT_RESULTS_PERSIST_BY_DEFAULT": "false",
     "PREFECT_LOGGING_TO_API_WHEN_MISSING_FLOW": "ignore",
+    # As in prefect.yaml: by its signs of life a server knows that a command goes on.
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
 }
-_HELP = (
-    "Build, maintain and evaluate multi-choice code-search benchmarks.\n\n"
-    "Seven commands are all that most need: benchmark, which is collect, annotate, publish and "
-    "evaluate in one; leaderboard; and server.\n\n"
-    "Settings that have no option here are read from cosqa.toml and from the environment, such as "
-    "COSQA_LLM__API_KEY; `cosqa settings` prints them all."
-)
+_told = Lock()
 
 
-_ORDER = (
-    "benchmark", "collect", "check-model", "annotate", "publish", "generate", "label", "evaluate",
-    "leaderboard", "diff", "estimate", "train", "server", "pair", "browse", "store", "sandbox",
-    "settings", "list", "study", "study-kape", "study-training", "compare-annotators", "suite",
-    "challenge",
-)  # fmt: skip
+def app() -> None:
+    """Run the command that the line names."""
+    from infra.working_folder import refuse_prefect_settings  # noqa: PLC0415 - see above
+
+    refuse_prefect_settings(Path.cwd())
+    from flows.cli.app import app as line  # noqa: PLC0415 - takes a second
+
+    line()
 
 
-class _Cosqa(Group):
-    def list_commands(self, ctx: "Context") -> list[str]:
-        """Return the commands' names in their order, groups among them."""
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
-
-    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        """Take ``--traceback`` wherever it stands on the line."""
-        rest = [word for word in args if word != _TRACEBACK]
-        return super().parse_args(ctx, [_TRACEBACK, *rest] if len(rest) < len(args) else args)
-
-
-app = typer.Typer(
-    name="cosqa",
-    cls=_Cosqa,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-)
-for _group, _name, _panel in (
-    (commands.app, None, None),
-    (tools.app, None, None),
-    (tools.label_app, "label", "Build"),
-    (tools.store_app, "store", "Run"),
-    (tools.sandbox_app, "sandbox", "Run"),
-    (tools.suite_app, "suite", "Papers"),
-    (commands.challenge_app, "challenge", "Papers"),
-):
-    app.add_typer(_group, name=_name, rich_help_panel=_panel)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"cosqa {version('cosqa-plus')}")
-        raise typer.Exit
-
-
-@app.callback(help=_HELP)
-def cosqa(
-    *,
-    traceback: Annotated[
-        bool, typer.Option(_TRACEBACK, help="Show where in the program an error came from.")
-    ] = False,
-    version: Annotated[  # noqa: ARG001 - its callback does everything
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Read the options before a command's name."""
-    if not traceback:
-        hide_tracebacks()
+def tell_stopped() -> None:
+    """Say once that a signal ends the command, and what comes of its work."""
+    if _told.acquire(blocking=False):
+        os.write(2, _STOPPED_MESSAGE.encode())
 
 
 def ask_loopback_directly() -> None:
@@ -146,7 +87,7 @@ def ended_soon_after_signals() -> Iterator[None]:
                 for call in when_stopped:
                     Thread(target=call, daemon=True).start()
                 sleep(_STOPPING_S)
-                os.write(2, _STOPPED_MESSAGE.encode())
+                tell_stopped()
                 os._exit(_STOPPED)
         os.close(reader)
 
@@ -173,19 +114,20 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, terminate)
     try:
-        refuse_prefect_settings(Path.cwd())
         with ended_soon_after_signals():
             app()
     except Exception as error:  # noqa: BLE001 - any ends the command
-        (print_exception if _TRACEBACK in sys.argv else print_error)(error)
+        from flows.cli.output import drop_tracebacks, print_error  # noqa: PLC0415 - see above
+
+        (print_exception if TRACEBACK in sys.argv else print_error)(error)
         drop_tracebacks(error)
         sys.exit(1)
     except BaseException as error:  # by now Ctrl-C is Typer's exit
         status = error.code if isinstance(error, SystemExit) else _STOPPED
-        if status != _STOPPED or _TRACEBACK in sys.argv:
+        if status != _STOPPED or TRACEBACK in sys.argv:
             raise
-        sys.stderr.write(_STOPPED_MESSAGE)
         sys.stderr.flush()
+        tell_stopped()
         if is_terminated.is_set() or not isinstance(error, SystemExit):
             # Ray may have been ended too, and would abort at exit.
             os._exit(_STOPPED)

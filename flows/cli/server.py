@@ -17,8 +17,10 @@ from prefect.events.schemas.automations import AutomationCore
 from prefect.settings import PREFECT_SERVER_API_AUTH_STRING
 
 from flows.cli.output import say
+from flows.runtime.command_run import end_killed_runs
 from flows.runtime.prefect_server import (
     PROGRAM,
+    address_file,
     api_address,
     auth_file,
     await_server,
@@ -64,6 +66,8 @@ def serve(place: Path, port: int) -> None:
         bound.close()
         with _ended(server, signal.SIGTERM):
             await_server(server, lambda: is_private(port, auth))
+            address_file().write_text(api, encoding="utf-8")
+            end_killed_runs()
             _make_pool_and_automations()
             _deploy(place)
             # A session of its own: Ctrl-C reaches this process alone, which ends its children in
@@ -79,7 +83,7 @@ def serve(place: Path, port: int) -> None:
                 say(f"Runs work in {place}. The UI is at {api.removesuffix('/api')}.")
                 say(f"It asks for the password once: {_place_of(auth)}.")
                 say("Begin there with Deployments > benchmark > Run.")
-                say(f"For commands in other terminals: export PREFECT_API_URL={api}")
+                say("Commands in other terminals show their runs there.")
                 say("Ctrl-C ends server, worker and the runs that the worker has started.")
                 _wait({"server": server, "worker": worker})
 

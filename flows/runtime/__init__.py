@@ -1,7 +1,8 @@
 """Support for flows.
 
-``prefect_server`` is the configured Prefect server or a private one. ``runs`` is what all flows
-share, ``writing`` the lock under which they write, ``approval`` how people approve what they do.
+``prefect_server`` is the configured Prefect server or a private one, ``command_run`` the run of a
+command there. ``runs`` is what all flows share, ``writing`` the lock under which they write,
+``approval`` how people approve what they do.
 """
 
 from collections.abc import Callable
@@ -15,10 +16,10 @@ when_stopped: list[Callable[[], object]] = []
 
 
 def flow_state(name: str, **arguments: object) -> "State[Any]":
-    """Return the final state of a flow by name, as `prefect_server.flow_state`.
+    """Return how the flow of a name has ended, as `command_run.flow_state`.
 
     Prefect is imported with it, which a command that has nothing to do never calls.
     """
-    from flows.runtime import prefect_server  # noqa: PLC0415 - takes as long as all else
+    from flows.runtime import command_run  # noqa: PLC0415 - takes as long as all else
 
-    return prefect_server.flow_state(name, **arguments)
+    return command_run.flow_state(name, **arguments)

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from prefect.context import FlowRunContext
 from prefect.events import emit_event
+from prefect.events.related import tags_as_related_resources
 from prefect.exceptions import Pause
 from prefect.flow_runs import suspend_flow_run
 from prefect.input import RunInput
@@ -68,7 +69,8 @@ def approved(plan: RunPlan, policy: ReannotationSettings) -> ReannotationSetting
     except Pause:
         # Else a sign of life that came after the state would be taken for the first of a silence.
         resource = {"prefect.resource.id": f"prefect.flow-run.{run.id}"}
-        emit_event("prefect.flow-run.Suspended", resource=resource)
+        tags = tags_as_related_resources(run.tags)
+        emit_event("prefect.flow-run.Suspended", resource=resource, related=tags)
         raise
     if not answer.approved:
         raise DeclinedError(f"the plan was declined: {answer.reason}".rstrip(": "))

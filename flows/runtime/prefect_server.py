@@ -1,6 +1,7 @@
 """The Prefect server for a command's runs: the configured one, or a private one."""
 
 import ctypes
+import logging
 import os
 import re
 import secrets
@@ -11,32 +12,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from contextvars import copy_context
-from functools import partial
 from http import HTTPStatus
-from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from tempfile import TemporaryFile
+from typing import IO
 from urllib.parse import urlsplit
-from uuid import UUID
 
 import httpx
 import prefect
-from prefect import State, tags
+from prefect import tags
 from prefect._internal.concurrency.threads import wait_for_global_loop_exit
 from prefect.client.base import ServerType
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import (
-    FlowRunFilter,
-    FlowRunFilterId,
-    TaskRunFilter,
-    TaskRunFilterState,
-    TaskRunFilterStateType,
-)
-from prefect.client.schemas.objects import TERMINAL_STATES, StateType
-from prefect.context import TagsContext
-from prefect.flow_engine import run_flow
-from prefect.logging.handlers import APILogWorker
+from prefect.logging.handlers import APILogWorker, PrefectConsoleHandler
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_DATABASE_CONNECTION_URL,
@@ -50,10 +38,7 @@ from prefect.settings import (
     get_current_settings,
     temporary_settings,
 )
-from prefect.states import Cancelled, Pending
-from prefect.utilities.callables import get_call_parameters
 
-from flows.runtime import when_stopped
 from infra.atomic import atomic_write
 from infra.errors import SettingsError
 from infra.locks import locked
@@ -71,6 +56,7 @@ _START_LOCK = "cosqa-start.lock"
 _START_TIMEOUT_S = 300.0
 _END_TIMEOUT_S = 10.0
 _POLL_S = 0.1
+_LONGEST_LOG = 10_000
 _OWN_DATABASE = f"cosqa-{prefect.__version__}"
 _LISTENS = "0A"  # of /proc/net/tcp
 _PR_SET_PDEATHSIG = 1
@@ -79,6 +65,11 @@ _PATH = (
     "correct the address, which ends with /api behind any path of the server's, or unset "
     "PREFECT_API_URL to use a private server"
 )
+_FOR_THE_UI = (
+    "Beginning flow run", "Finished in state Completed(", "Finished in state Cached(",
+    "Finished in state Cancelled(", "Finished in state Crashed('Execution was aborted",
+    "Crash detected! Execution was aborted",
+)  # fmt: skip
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 _KEY = (
     "set PREFECT_API_AUTH_STRING or PREFECT_API_KEY as that server demands, or unset it; the "
@@ -90,8 +81,9 @@ _KEY = (
 def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """Yield the address of the Prefect API for the length of a ``with``.
 
-    If ``PREFECT_API_URL`` is set, by environment or profile, that is the address. Otherwise a
-    private server is started on loopback, which answers this process and its children alone. It
+    If ``PREFECT_API_URL`` is set, by environment or profile, that is the address; else that of this
+    user's `cosqa server`, where one runs: two servers would lock one another's database. Otherwise
+    a private server is started on loopback, which answers this process and its children alone. It
     uses the database of `cosqa server`, which shows the runs afterwards, and ends with this
     process.
 
@@ -103,74 +95,28 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
     """
     meanwhile = meanwhile or (lambda: None)
     configured = PREFECT_API_URL.value()
-    if configured:
+    if not configured and (lasting := _lasting_api()):
+        with using_server(*lasting), prefect_api(meanwhile) as url:
+            yield url
+    elif configured:
         with with_auth(configured):
             _require_answer(configured)
             meanwhile()
             with _of_a_command():
                 yield configured
-        return
-    with _private_api(meanwhile) as url:
-        yield url
+    else:
+        with _private_api(meanwhile) as url:
+            yield url
 
 
-def flow_state(name: str, **arguments: object) -> State[Any]:
-    """Return the final state of a flow by name, which is imported while a server starts.
-
-    Where a signal ends it, its run, and what that had begun, is cancelled.
-
-    Args:
-        name: The flow's, and that of its module.
-        arguments: Its arguments.
-    """
-    module = f"flows.{name}"
-    with prefect_api(meanwhile=lambda: import_module(module)):
-        flow = getattr(import_module(module), name)
-        given = get_call_parameters(flow.fn, (), arguments)
-        with get_client(sync_client=True) as client:
-            run = client.create_flow_run(
-                flow,
-                parameters=flow.serialize_parameters(given),
-                tags=TagsContext.get().current_tags,
-                state=Pending(),
-            )
-        with _cancelled_by_signals(run.id):
-            ended = run_flow(flow, run, given, return_type="state")
-            return cast("State[Any]", ended)
-
-
-@contextmanager
-def _cancelled_by_signals(run: UUID) -> Iterator[None]:
-    """Cancel a run that a signal ends in the ``with``: at once, and when it ends."""
-    cancel = partial(copy_context().run, _cancel, run)  # in a thread, which knows no server else
-    when_stopped.append(cancel)
-    try:
-        yield
-    except KeyboardInterrupt:
-        _cancel(run)
-        raise
-    finally:
-        when_stopped.remove(cancel)
-
-
-def _cancel(run: UUID) -> None:
-    """Tell the server that a run is cancelled, and so are its tasks; one that is away is not asked.
-
-    Prefect's server cancels its subflows.
-    """
-    state: State[Any] = Cancelled(message="A signal has stopped it.")
-    begun = TaskRunFilterStateType(any_=[*{*StateType} - TERMINAL_STATES, StateType.CRASHED])
-    with (
-        suppress(httpx.HTTPError),
-        temporary_settings({PREFECT_CLIENT_MAX_RETRIES: 0}),
-        get_client(sync_client=True) as client,
-    ):
-        client.set_flow_run_state(run, state, force=True)
-        for task in client.read_task_runs(
-            flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run])),
-            task_run_filter=TaskRunFilter(state=TaskRunFilterState(type=begun)),
-        ):
-            client.set_task_run_state(task.id, state, force=True)
+def _lasting_api() -> tuple[str, str] | None:
+    """Return address and password of this user's `cosqa server`, None where none runs."""
+    with suppress(OSError, ValueError, SettingsError):
+        url = address_file().read_text("utf-8")
+        auth, port = PREFECT_API_AUTH_STRING.value() or _read_auth(), urlsplit(url).port or 0
+        if auth and _listeners(port) == {os.geteuid()} and is_private(port, auth):
+            return url, auth
+    return None
 
 
 @contextmanager
@@ -182,11 +128,19 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
         bound.bind(("127.0.0.1", 0))  # a free port, which the server takes over
         port = int(bound.getsockname()[1])
         starting.enter_context(locked(PREFECT_HOME.value() / _START_LOCK))
-        server = _start(bound, auth)
+        # What such a server says of itself, as of a database that was busy, is of use where it
+        # does not start; requests are tried again.
+        log = starting.enter_context(TemporaryFile())  # noqa: SIM115 - it is entered
+        server = _start(bound, auth, log)
     url = api_address(port)
     try:
         meanwhile()
-        await_server(server, lambda: is_private(port, auth))
+        try:
+            await_server(server, lambda: is_private(port, auth))
+        except SettingsError:
+            log.seek(0)
+            sys.stderr.write(log.read()[-_LONGEST_LOG:].decode("utf-8", "replace"))
+            raise
         starting.close()
         # Each client would load all of the system's certificates, which plain HTTP does not use.
         # And Prefect would log pages of a server that is gone when somebody looks.
@@ -245,6 +199,11 @@ def _listeners(port: int) -> set[int]:
 def auth_file() -> Path:
     """Return the file with the password of `cosqa server`, next to Prefect's database."""
     return Path(PREFECT_HOME.value()) / "cosqa-auth"
+
+
+def address_file() -> Path:
+    """Return the file with the address of a `cosqa server`, while it runs."""
+    return auth_file().with_name("cosqa-address")
 
 
 def server_auth() -> str:
@@ -339,9 +298,20 @@ def _require_answer(url: str) -> None:
         ) from None
 
 
+def _is_for_terminals(record: logging.LogRecord) -> bool:
+    """Return True if a line of a run's log is for who has typed its command, not for the UI alone.
+
+    A crash by a signal is none: the command says itself that it was stopped.
+    """
+    return not record.getMessage().startswith(_FOR_THE_UI)
+
+
 @contextmanager
 def _of_a_command() -> Iterator[None]:
     """Label runs as a command's, and end Prefect's background threads here instead of at exit."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, PrefectConsoleHandler):
+            handler.addFilter(_is_for_terminals)
     try:
         with tags("command"):
             yield
@@ -350,7 +320,7 @@ def _of_a_command() -> Iterator[None]:
         wait_for_global_loop_exit(timeout=_END_TIMEOUT_S)
 
 
-def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
+def _start(bound: socket.socket, auth: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the server at a socket; it answers those who send ``auth``."""
     environment = (
         without_secrets(os.environ)
@@ -359,16 +329,21 @@ def _start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
             "PREFECT_SERVER_UI_ENABLED": "false",
             "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT__SERVER_EPHEMERAL": "1",
+            # They are the lasting server's, which acts on what it has heard itself.
+            "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
         }
         | settings_of_server(bound.getsockname()[1], auth)
     )
-    return server_process(bound, environment)
+    return server_process(bound, environment, log)
 
 
-def server_process(bound: socket.socket, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def server_process(
+    bound: socket.socket, environment: Mapping[str, str], log: IO[bytes] | None = None
+) -> subprocess.Popen[bytes]:
     """Start a server at a socket on loopback, with these settings.
 
-    Not in the working folder, which Prefect's migrations put before all modules.
+    Not in the working folder, which Prefect's migrations put before all modules. Its messages go to
+    the terminal where there is no file for them.
     """
     number = bound.fileno()
     return subprocess.Popen(  # noqa: S603
@@ -376,6 +351,8 @@ def server_process(bound: socket.socket, environment: Mapping[str, str]) -> subp
         env={**environment, "PREFECT__SERVER_FINAL": "1"},
         cwd=PROGRAM,
         pass_fds=[number],
+        stdout=log,
+        stderr=log,
         start_new_session=True,  # a Ctrl-C must not end it before the runs that tell it their end
         preexec_fn=die_with_parent,  # noqa: PLW1509
     )

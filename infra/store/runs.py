@@ -43,6 +43,18 @@ def writer_lock(settings: StoreSettings, owner: str, patience_s: float = 0.0) ->
         yield
 
 
+def require_no_writer(settings: StoreSettings) -> None:
+    """Refuse a store that a run writes at the moment.
+
+    Raises:
+        StoreBusyError: One does; the message names it.
+    """
+    file = settings.folder / _LOCK_FILE
+    if file.exists():
+        with ExitStack() as lock:
+            _take(file, lock, 0.0)
+
+
 def _take(file: Path, lock: ExitStack, patience_s: float) -> int:
     deadline = time.monotonic() + patience_s
     while True:

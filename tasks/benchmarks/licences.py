@@ -124,6 +124,22 @@ def licence_of_folder(folder: Path) -> str:
     )
 
 
+def licence_of_repository(folder: Path) -> str:
+    """Return the licence that covers a folder of code: its own, else of the folders around it.
+
+    The nearest one with a licence text counts, up to the root of the folder's repository; outside
+    of a repository the folder stands alone.
+    """
+    own, *around = folder.resolve(), *folder.resolve().parents
+    root = next((at for at in (own, *around) if (at / ".git").exists()), own)
+    inside = [own, *(at for at in around if at.is_relative_to(root))]
+    texts = (
+        list(licence_texts(file for file in at.iterdir() if not leads_outside(file, at)))
+        for at in inside
+    )
+    return licence_of(next(filter(None, texts), []))
+
+
 def _recognised(text: str) -> str:
     """Return the name of a text's licence, or "unknown"."""
     lines = text[:_LONGEST].lower().replace("licence", "license").splitlines()

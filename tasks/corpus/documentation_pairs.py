@@ -15,7 +15,7 @@ from infra.languages import language_named
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.splits import repository_of, split_repositories
 from tasks.corpus.merging import REPEATED_CODE
-from tasks.filters import CorpusFunction, filters
+from tasks.filters import CorpusFunction, filters, notes_of
 from tasks.filters.documentation import first_paragraph, unpaired_reason
 
 ORIGIN = "documentation"
@@ -75,7 +75,8 @@ def documentation_pairs(
         by_repository: Whether the functions' repositories are split, as CodeSearchNet's are.
     """
     dropped = Counter(dropped)
-    distinct = _distinct(functions, dropped)
+    notes: list[str] = []
+    distinct = _distinct(functions, dropped, notes)
     pairs = _pairs(distinct, dropped)
     drawn = _chosen(pairs, queries, seed)
     dropped[NOT_DRAWN] += len(pairs) - len(drawn)
@@ -93,11 +94,12 @@ def documentation_pairs(
             for query, code in labelled
         ),
         dropped=dict(+dropped),
+        notes=tuple(notes),
     )
 
 
 def _distinct(
-    functions: list[DocumentedFunction], dropped: Counter[str]
+    functions: list[DocumentedFunction], dropped: Counter[str], notes: list[str]
 ) -> list[DocumentedFunction]:
     """Return functions that are no near duplicates; of such the first that can be a pair.
 
@@ -114,6 +116,7 @@ def _distinct(
             dropped[reason] += 1
         else:
             kept.append(function)
+    notes += notes_of(near_duplicates)[:-1]  # here they have to go, whatever a setting says
     return kept
 
 

@@ -120,7 +120,8 @@ def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
 
     Links inside the folder are followed, each real folder once. A licence text in a folder below is
     that of the folder's files, so that repositories beside each other have their own. Each language
-    leaves out the files in folders of certain names, too.
+    leaves out the files in folders of certain names, too. A licence text around the folder counts,
+    up to the root of its repository.
 
     Args:
         path: The folder.
@@ -137,7 +138,7 @@ def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
         raise SourceError(
             f"{path} holds no {_named(chosen)}{links}: give --path with a folder of them"
         )
-    licence = licences.licence_of_folder(path)
+    licence = licences.licence_of_repository(path)
     below = {at for file in files for at in file.parents if path in at.parents}
     texts = {at: [*licences.licence_texts(_inside(at, path))] for at in sorted(below)}
     own = {at: licences.licence_of(found) for at, found in texts.items() if found}

@@ -14,6 +14,8 @@ from infra.records import Query
 from tasks.files.json_text import decode_json
 from tasks.files.text import printable, read_text_lines
 
+_TEXTS = ("", ".txt", ".text")
+
 
 class StrictRow(BaseModel):
     """Base of the models of a line: unknown keys and other types are refused."""
@@ -100,19 +102,34 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
 def read_queries(file: Path) -> list[tuple[str | None, Query]]:
     """Return the queries of a file in its order, each with the id it was given.
 
+    A text file, by its name, has one on each line, unless it begins as JSON Lines do.
+
     Raises:
         SourceError: A line is malformed, a query is empty, an id is given twice, or there is none.
     """
     queries = []
-    for place, row in read_lines(file, QueryRow):
+    for place, row in _query_rows(file):
         text = row.query or row.text or ""
         if not text.strip():
             raise SourceError(f"{place}: the query is empty: write one or delete the line")
         queries.append((row.id, Query.of(text, Path(place).name)))
     if not queries:
-        raise SourceError(f'{file} holds no queries: write lines such as {{"query": "..."}}')
+        raise SourceError(
+            f'{file} holds no queries: write lines such as {{"query": "..."}}, or one on each line '
+            "of a file that ends with .txt"
+        )
     refuse_repeated((identity, query.origin) for identity, query in queries)
     return queries
+
+
+def _query_rows(file: Path) -> Iterator[Line[QueryRow]]:
+    lines = ((number, text) for number, text in read_text_lines(file) if text.strip())
+    if file.suffix.lower() not in _TEXTS or next(lines, (0, "{"))[1].lstrip().startswith("{"):
+        yield from read_lines(file, QueryRow)
+        return
+    for number, text in read_text_lines(file):
+        if text.strip():
+            yield Line(f"{printable(file)}:{number}", QueryRow(query=text.strip()))
 
 
 def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:

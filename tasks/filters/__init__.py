@@ -43,6 +43,16 @@ class CorpusFunction:
         """The source without its docstring; as it is where it does not parse."""
         return self.code.text if self.syntax is None else self.syntax.text_without_documentation
 
+    @property
+    def own_name(self) -> str:
+        """Its name without those of its classes, which a recursive function calls."""
+        return self.code.name.rpartition(".")[2]
+
+    @property
+    def place(self) -> str:
+        """Its name and where it stands, for messages."""
+        return f"{self.code.name or 'a function'} ({self.code.origin or 'of no known place'})"
+
     def with_fields(self, **fields: object) -> "CorpusFunction":
         """Return the function with other fields of its record than the text."""
         return replace(self, code=self.code.model_copy(update=fields))

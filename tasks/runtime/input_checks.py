@@ -26,17 +26,21 @@ from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
+from tasks.files.json_lines import read_queries
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.retrievers import retrievers
 from tasks.sources import Parts, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
+from tasks.sources.jsonl import JsonLinesSource
+from tasks.sources.source_code import SourceCode
 from tasks.training.encoder import check_trainable
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES
 
 _DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
+_FIRST_LINES = 20_000  # are checked in a second
 _USUAL_ENCODER = SearchSettings().encoders[0]
 
 
@@ -61,6 +65,33 @@ def check_source(settings: Settings) -> None:
         )
     _checked_methods(settings.scoring)
     open_source(settings.source)
+
+
+def check_lines(source: SourceSettings) -> None:
+    """Read the first lines of the JSON Lines that a source reads, and all of its queries.
+
+    Raises:
+        SourceError: A line is malformed; the message names it.
+    """
+    queries, _ = Parts.of(source)
+    file, opened = source.options.get("queries"), open_source(source)
+    if file and queries is None:
+        read_queries(Path(str(file)))
+    if isinstance(opened, JsonLinesSource):
+        opened.check_lines(_FIRST_LINES)
+
+
+def unnamed_input(source: SourceSettings) -> str:
+    """Return what is read where no input is named, with its size; "" where it is named."""
+    if source.codes or not {"path", "distribution"}.isdisjoint(source.options):
+        return ""
+    opened = open_source(source)
+    if not isinstance(opened, JsonLinesSource | SourceCode):
+        return ""
+    what = "the packaged sample" if source.name == "stdlib-sample" else "Python's standard library"
+    files = opened.inputs()
+    size = sum(file.stat().st_size for file in files) / 1e6
+    return f"{what} is read ({len(files):,} files, {size:,.1f} MB); --path names your own code"
 
 
 def check_challenge(settings: Settings) -> None:

@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from threading import Event
 from typing import cast
 from uuid import UUID
@@ -58,6 +59,8 @@ class Progress:
         self._is_refused = False
         # When the last reports were, and what was done then: the pace is that since the oldest.
         self._reports = deque([(time.monotonic(), 0)], maxlen=_REPORTS)
+        # A thread that counts for the stage knows neither its run nor the server.
+        self._context = copy_context()
         self._move_bar(what)
 
     def advance(self, items: int) -> None:
@@ -72,7 +75,10 @@ class Progress:
             self.report()
 
     def report(self, *, at_end: bool = False) -> None:
-        """Log the progress and move the bar, with the estimated time left."""
+        """Log the progress and move the bar, with the estimated time left; in any thread."""
+        self._context.copy().run(self._report, at_end=at_end)
+
+    def _report(self, *, at_end: bool) -> None:
         now, (since, before) = time.monotonic(), self._reports[0]
         self._reports.append((now, self.done))
         per_minute = 60 * (self.done - before) / max(now - since, 1e-9)

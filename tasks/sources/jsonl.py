@@ -12,7 +12,9 @@ A function that does not parse is dropped and counted, unless ``filters`` are se
 
 import json
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar
 
@@ -116,6 +118,13 @@ class JsonLinesSource:
         """
         merged = Merged(FilterChain(self._options.filters))
         return {self._name: merged.streamed(self.info, self._items(merged))}
+
+    def check_lines(self, most: int) -> None:
+        """Check the queries, and the first lines of functions and labels, as `read` does all."""
+        read_queries(self._file("queries"))
+        for name, model in (("codes", _CodeRow), ("labels", _LabelRow)):
+            if name == "codes" or os.path.lexists(self._file(name)):
+                deque(islice(read_lines(self._file(name), model), most), maxlen=0)
 
     @property
     def info(self) -> SourceInfo:

@@ -25,6 +25,7 @@ from tasks.files.text import printable, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources, split_names
 
+_OF_OTHERS = ("special-methods", "testable", "near-duplicates")  # than one's own folder
 _VERSION = "7"  # to be raised when the same files are to give other records
 
 
@@ -57,8 +58,9 @@ class SourceCodeOptions(SourceOptions):
     )
     seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
     filters: tuple[str, ...] = Field(
-        ("special-methods", "testable", "near-duplicates"),
-        description=SourceOptions.model_fields["filters"].description,
+        ("special-methods", "testable", "marked-near-duplicates"),
+        description=f"{SourceOptions.model_fields['filters'].description} If not given, near "
+        "duplicates of a folder are kept and named in the log; those of other code are left out.",
     )
 
     _names = field_validator("languages", mode="before")(split_names)
@@ -85,6 +87,9 @@ class SourceCode:
     def __init__(self, collection: str, options: SourceCodeOptions) -> None:
         self._name = collection
         self._options = options
+        is_own = options.path is not None and options.popularity is None
+        is_chosen = is_own or "filters" in options.model_fields_set
+        self._filters = options.filters if is_chosen else _OF_OTHERS
         self._files = self.files_of(options)
         self._queries = self.queries_of(options)
         is_asked = options.queries is None or "documentation_queries" in options.model_fields_set
@@ -118,7 +123,7 @@ class SourceCode:
             _VERSION,
             mark_of([*chosen, *origin]),
             state,
-            *self._options.filters,
+            *self._filters,
             *sorted(self._files.languages),
             *map(printable, self._files.outside),
         )
@@ -130,7 +135,7 @@ class SourceCode:
             SourceError: The file of queries is missing or malformed, or the filters drop every
                 function.
         """
-        merged = Merged(FilterChain(self._options.filters))
+        merged = Merged(FilterChain(self._filters))
         if self._queries:
             merged.add_queries(query for _, query in read_queries(self._queries))
         unread: Counter[str] = Counter()

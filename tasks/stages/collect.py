@@ -3,6 +3,7 @@
 from infra.collected import StoredCollection
 from infra.errors import StoreError, StoreLockedError
 from infra.identity import digest, mark, mark_of
+from infra.outputs import write_outputs
 from infra.program import program_digest
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
@@ -17,6 +18,7 @@ _READERS = (
     *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages"),
     *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
 )
+_MOST_NOTES = 10  # in the log; all are in a file
 _LIBRARIES = ("cosqa-plus", "magika")
 
 
@@ -66,8 +68,14 @@ def collect_source(
             counted(collection.queries, "queries"), counted(collection.codes, "codes"),
             tally(content.dropped),
         )  # fmt: skip
-        for note in content.notes:
-            logger.info("%s: %s", collection.name, note)
+        *twins, last = content.notes or ("",)
+        for note in (*twins[:_MOST_NOTES], last):
+            if note:
+                logger.info("%s: %s", collection.name, note)
+        if twins:
+            file = database.settings.folder / "notes" / f"{collection.name}.txt"
+            write_outputs(file.parent, {file.name: "".join(f"{note}\n" for note in content.notes)})
+            logger.info("%s: all of these notes are in %s", collection.name, file)
     return stored
 
 

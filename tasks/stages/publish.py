@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from infra.errors import PublishError
 from infra.identity import digest, digest_of
 from infra.program import program_digest
 from infra.settings import PublishSettings
@@ -115,6 +116,33 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     if not unchanged:
         benchmarks.record_benchmark(database, published)
     return published
+
+
+def nothing_exported(
+    database: Database, sets: Sequence[LabelSet], settings: PublishSettings, collection: str
+) -> PublishError:
+    """Return the error of a run that has no benchmark: which step gave nothing, and the way out."""
+    benchmarks = [labelled_benchmark(database, each, settings) for each in sets]
+    labelled = [each for each in benchmarks if each.labels]
+    if not benchmarks:
+        reason = (
+            "no pair of it is judged: run `cosqa annotate`, with --reason failed where pairs failed"
+        )
+    elif not labelled:
+        failed = sum(each.failed for each in benchmarks)
+        reason = (
+            f"its judged pairs have no label ({counted(failed, 'pairs')} failed): run "
+            "`cosqa annotate --reason failed`, or export labels of more kinds (publish.support)"
+        )
+    elif settings.include_unlicensed or any(without_unlicensed(each).labels for each in labelled):
+        reason = "its labels are not exported yet: run `cosqa publish`"
+    else:
+        reason = (
+            "the licence of all code with a label is unknown or does not permit redistribution: "
+            "add a LICENSE to its folder or repository, or give --include-unlicensed for private "
+            "use"
+        )
+    return PublishError(f"there is no benchmark of {collection}: {reason}")
 
 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:

@@ -23,7 +23,7 @@ from pydantic_core import to_json
 
 import flows
 import tasks
-from flows.cli.main import app
+from flows.cli.app import app
 from tasks.runtime.caching import Stage
 
 

@@ -1,6 +1,9 @@
 """Laws of the automations for runs whose process is gone, as a real server acts by them."""
 
+import os
+import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -12,9 +15,17 @@ from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.events.schemas.automations import AutomationCore
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.settings import PREFECT_HOME, temporary_settings
 from prefect.states import Crashed
 
+from flows.runtime.prefect_server import (
+    api_address,
+    await_server,
+    is_private,
+    server_process,
+    settings_of_server,
+    using_server,
+)
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
@@ -23,9 +34,21 @@ FILE = Path(__file__).parents[2] / "infra" / "deploy" / "automations.yaml"
 
 
 @pytest.fixture
-def client(prefect_server: str) -> Iterator[SyncPrefectClient]:
-    with temporary_settings({PREFECT_API_URL: prefect_server}), get_client(sync_client=True) as it:
-        yield it
+def client(tmp_path: Path) -> Iterator[SyncPrefectClient]:
+    """Return a client of a server that lasts: a private one runs no automation."""
+    auth = "cosqa:of-a-test"
+    with ExitStack() as stack:
+        stack.enter_context(temporary_settings({PREFECT_HOME: tmp_path}))
+        bound = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = bound.getsockname()[1]
+        server = server_process(
+            bound, {**os.environ, "PREFECT_HOME": str(tmp_path), **settings_of_server(port, auth)}
+        )
+        stack.callback(server.wait)
+        stack.callback(server.terminate)
+        await_server(server, lambda: is_private(port, auth))
+        stack.enter_context(using_server(api_address(port), auth))
+        yield stack.enter_context(get_client(sync_client=True))
 
 
 def test_a_crashed_run_is_started_again_with_its_input_and_only_once(

@@ -19,9 +19,11 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.cli import main as cli
 from flows.runtime.prefect_server import prefect_api
-from infra.errors import SettingsError
+from infra.errors import SettingsError, SourceError
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import open_database
+from infra.store.runs import writer_lock
+from tasks.files.json_lines import read_queries
 from tasks.sources import open_source
 from tasks.stages.collect import collect_source
 
@@ -180,7 +182,9 @@ import io, os, sys
 from contextlib import redirect_stderr
 from flows.cli import main as cli
 
+files = os.listdir()
 for line in sys.stdin.read().splitlines():
+    line, _, words = line.partition(" # ")
     sys.argv, shown = ["cosqa", *line.split()], io.StringIO()
     try:
         with redirect_stderr(shown):
@@ -192,9 +196,27 @@ for line in sys.stdin.read().splitlines():
         assert told.count("\\n") == 1, (line, told)
     else:
         raise AssertionError(line)
+    assert words in told, (line, told)
     assert "prefect" not in sys.modules, line
-    assert os.listdir() == [], line
+    assert os.listdir() == files, line
 """
+
+
+def assert_told_at_once(lines: str, folder: Path) -> None:
+    """Each command line is answered by one message, with the words behind ``#``, and nothing else.
+
+    Prefect is not imported, and no file is made.
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", MISTAKES],
+        input=lines,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "COSQA_LLM__API_KEY": "sk"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_a_mistake_is_one_message_before_prefect_is_imported_or_a_store_is_made(
@@ -213,16 +235,51 @@ leaderboard --benchmark nope
 leaderboard --benchmark . --metric NDCQ
 compare-annotators --truth nope
 """
-    ended = subprocess.run(
-        [sys.executable, "-c", MISTAKES],
-        input=lines,
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
+    assert_told_at_once(lines, tmp_path)
+
+
+def test_what_lacks_or_is_held_is_told_before_prefect_is_imported(
+    source: Path, tmp_path: Path
+) -> None:
+    held = StoreSettings(folder=tmp_path / "held")
+    open_database(held)
+    open_database(StoreSettings(folder=tmp_path / "empty"))
+    (tmp_path / "asked.jsonl").write_text(lines(QUERY, {"qerry": "add"}))
+    (tmp_path / "code.py").write_text(str(GOOD["code"]))
+    for bad in ("queries", "codes", "labels"):
+        shutil.copytree(source, tmp_path / f"bad_{bad}")
+        with (tmp_path / f"bad_{bad}" / f"{bad}.jsonl").open("a") as file:
+            file.write("{\n")
+    own = "--source jsonl --path source --model openai/m"
+    with writer_lock(held, "annotate mine"):
+        assert_told_at_once(
+            f"""\
+collect --source jsonl --path bad_queries # queries.jsonl:2
+collect --source jsonl --path bad_codes # codes.jsonl:2
+collect --source jsonl --path bad_labels # labels.jsonl:1
+collect --path . --queries asked.jsonl # asked.jsonl:2
+annotate {own} --store nowhere # there is no store at nowhere
+annotate {own} --store empty # run `cosqa collect`
+publish --source jsonl --path source --store empty # has no collection
+evaluate --source jsonl --path source --store empty # has no collection
+leaderboard --store empty # has none, since nothing is collected: run `cosqa collect`
+collect --source jsonl --path source --store held # is being written by annotate mine
+annotate {own} --store held # is being written by annotate mine
+""",
+            tmp_path,
+        )
+
+
+def test_a_text_file_of_queries_has_one_on_each_line(tmp_path: Path) -> None:
+    file = tmp_path / "asked.TXT"
+    file.write_text("how to add\n\n  “sum” of a list \n")
+    assert [query.text for _, query in read_queries(file)] == ["how to add", "“sum” of a list"]
+    file.write_text(lines(QUERY))
+    assert [name for name, _ in read_queries(file)] == ["n1"]
+    other = tmp_path / "asked.csv"
+    other.write_text("how to add\n")
+    with pytest.raises(SourceError, match=r"asked.csv:1"):
+        read_queries(other)
 
 
 def test_a_prefect_server_that_does_not_answer_is_named(

@@ -137,7 +137,7 @@ def assert_cancelled(home: Path) -> None:
     ("moment", "ends"),
     [
         ("start", "ctrl-c"),
-        ("Beginning flow run", "ctrl-c"),
+        ("items read from", "ctrl-c"),
         ("to embed", "ctrl-c"),
         ("to embed", "sigterm"),
         ("texts embedded", "ctrl-c"),

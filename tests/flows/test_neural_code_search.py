@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from flows.cli.app import app
 from flows.cli.challenges import print_sheet
-from flows.cli.main import app
 from flows.neural_code_search import neural_code_search
 from infra.errors import SourceError
 from infra.records import query_id_of

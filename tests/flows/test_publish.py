@@ -17,8 +17,8 @@ from infra.store.benchmarks import Published
 from infra.store.candidates import count_unjudged
 from tasks.benchmarks import Benchmark, verify_export
 from tasks.stages import publish
-from tasks.stages.labels import labelled_benchmark, labels_of_agents
-from tasks.stages.publish import publish_benchmark
+from tasks.stages.labels import label_sets, labelled_benchmark, labels_of_agents
+from tasks.stages.publish import nothing_exported, publish_benchmark
 from tests.tasks.stages.generate.world import (
     QUERIES,
     ROUNDS,
@@ -35,6 +35,34 @@ def test_what_is_left_to_judge_is_known(tmp_path: Path) -> None:
     queries = (*QUERIES[:1], Query.of("new"))
     other = also_collected(database, "d", queries=queries, search=SearchId("other"))
     assert count_unjudged(database, other.search.search_id, "d") == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "spoil", "words"),
+    [
+        (0, "", "no pair of it is judged: run `cosqa annotate`"),
+        (1, "UPDATE annotations SET status = 'failed', label = NULL", "with --reason failed"),
+        (1, "UPDATE annotations SET status = 'undecided', label = NULL", "have no label"),
+        (1, "UPDATE collections SET licence = 'unknown'", "add a LICENSE to its folder or repo"),
+        (
+            1,
+            "UPDATE collection_codes SET licence = 'unknown'",
+            "give --include-unlicensed for private use",
+        ),
+        (1, "", "its labels are not exported yet: run `cosqa publish`"),
+    ],
+)
+def test_the_error_of_a_run_without_benchmark_says_which_step_gave_nothing(
+    tmp_path: Path, rounds: int, spoil: str, words: str
+) -> None:
+    database, source = judged_store(tmp_path, rounds)
+    if spoil:
+        with database.transaction() as transaction:
+            transaction.execute(spoil)
+    sets = label_sets(database, source)
+    told = str(nothing_exported(database, sets, PublishSettings(), "c"))
+    assert told.startswith("there is no benchmark of c: ")
+    assert words in told
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -22,6 +22,7 @@ from infra.store import open_database
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.deployed import DEPLOYMENTS
 from tests.flows.hostile_folder import lay_modules, names_run
+from tests.flows.runtime.test_command_run import Command
 from tests.flows.world import COSQA, Case, World, environment, read, rule
 from tests.ports import free_port
 from tests.prefect_api import ask
@@ -168,6 +169,33 @@ def test_a_deployment_runs_with_what_comes_after(served: Served, tmp_path: Path)
     waited(lambda: "COMPLETED" in [each["state_type"] for each in served.runs("annotate")])
     with open_database(StoreSettings(folder=tmp_path / "work" / "cosqa-data")).transaction() as tx:
         assert tx.count("SELECT count(*) FROM annotations WHERE label = 1") == 2 * len(CASES)
+
+
+@pytest.mark.nightly
+def test_commands_report_to_the_server_of_their_home_and_are_told_as_they_are(
+    served: Served, tmp_path: Path
+) -> None:
+    (patience,) = (
+        each for each in served.post("automations/filter", {}) if "sign of life" in each["name"]
+    )
+    patience["trigger"]["within"] = 60  # of three minutes; a command beats each half
+    asked = {name: patience[name] for name in ("name", "description", "trigger", "actions")}
+    served.ask("PUT", f"automations/{patience['id']}", asked | {"enabled": True})
+
+    def states() -> list[tuple[str, str]]:
+        runs = served.post("flow_runs/filter", {"flow_runs": {"tags": {"all_": ["command"]}}})
+        return sorted((run["state_type"], run["state_name"]) for run in runs)
+
+    healthy = Command(tmp_path / "prefect", "120")
+    healthy.begin()
+    assert states() == [("RUNNING", "Running")]
+    assert healthy.end() == (0, "result 5\n")
+    assert states() == [("COMPLETED", "Completed")]
+    killed = Command(tmp_path / "prefect", "600")
+    killed.begin()
+    killed.process.kill()
+    killed.end()
+    waited(lambda: states() == [("CANCELLED", "Crashed and ended"), ("COMPLETED", "Completed")])
 
 
 @pytest.mark.nightly

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from flows.study_training import study_training
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.settings import Settings

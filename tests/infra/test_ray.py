@@ -377,3 +377,22 @@ def test_what_a_signal_raises_while_ray_waits_is_raised_as_it_is() -> None:
         raise SystemError("returned a result with an exception set") from Stop()
     with pytest.raises(SystemError, match="of its own"), signals_as_raised():
         raise SystemError("of its own")
+
+
+SIGNALLED = """
+import os, signal, sys
+from infra.ray import ensure_ray
+from infra.settings import RaySettings
+
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
+ensure_ray(RaySettings(cpus=1))
+os.kill(os.getpid(), signal.SIGTERM)
+signal.pause()
+"""
+
+
+def test_a_signal_is_for_its_handler_also_while_ray_runs() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, "SIGTERM" in ended.stderr) == (5, False), ended.stderr

@@ -295,6 +295,8 @@ def _gold_of(
     database: Database, of_round: PendingRound, pairs: int, committee: CommitteeSettings
 ) -> list[GoldQuestion]:
     """Return the gold questions of a round over a number of pairs."""
+    if committee.llm.is_recorded:  # they are none of the recorded pairs
+        return []
     known = known_labels(database)
     judged = judged_questions(database, of_round.recipe.recipe_id, known)
     done = {item.key for item in judged if item.status != "failed"}

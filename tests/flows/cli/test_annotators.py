@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.annotators import print_scores
-from flows.cli.main import app
+from flows.cli.app import app
 from sandbox.backends import backends
 from tasks.stages.compare_annotators import AnnotatorScore
 from tests.fakes.llm_server import KEY, ScriptedServer

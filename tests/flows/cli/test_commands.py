@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from flows.cli import commands
 from flows.cli import pipeline as cli_pipeline
-from flows.cli.main import app
+from flows.cli.app import app
 from flows.options import overrides_of, questions, settings_of
 from infra.errors import EncoderError, SettingsError, SourceError
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
@@ -38,7 +38,7 @@ HEAVY = ("prefect", "ray", "torch", "litellm", "transformers", "faiss", "duckdb"
 HELPED = """
 import sys
 from typer.testing import CliRunner
-from flows.cli.main import app
+from flows.cli.app import app
 heavy, *commands = sys.argv[1:]
 for words in commands:
     done = CliRunner().invoke(app, [*words.split(), "--help"])
@@ -352,15 +352,15 @@ def test_an_estimate_takes_the_checkpoint_that_an_encoder_without_one_asks_for(
         (["--top-k", "3", "--store", "s"], {"COSQA_ANNOTATION__IN_FLIGHT": "4"}, "sample"),
         (["--path", "."], {}, None),
         (["--source", "python-source"], {}, None),
-        (["--model", "openai/x"], {}, None),
+        (["--model", "openai/x"], {}, "sample"),
         (["--preset", "sample", "--model", "openai/x"], {"COSQA_LLM__API_KEY": "k"}, "sample"),
         ([], {"COSQA_LLM__API_KEY": "k"}, "sample"),
-        ([], {"COSQA_LLM__MODEL": "openai/x"}, None),
+        ([], {"COSQA_LLM__MODEL": "openai/x"}, "sample"),
         ([], {"COSQA_SOURCE__NAME": "python-source"}, None),
         ([], {"COSQA_ANNOTATION__AGENTS": "false"}, None),
     ],
 )
-def test_the_sample_runs_where_neither_input_nor_model_is_named(
+def test_the_sample_runs_where_no_input_is_named(
     words: list[str], variables: dict[str, str], preset: str | None,
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from infra.errors import CosqaError, SettingsError, SourceError
 from infra.store import Database, samples
 from tests.tasks.stages.generate.world import judged_store

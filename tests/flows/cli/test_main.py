@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from typer.testing import CliRunner
 
 from flows.cli import main, output
+from flows.cli.app import app as line
 from infra.errors import BoxLostError, CosqaError, SettingsError, StoreError
 
 
@@ -252,13 +253,13 @@ def test_an_error_that_ends_the_command_is_not_logged_beside_its_message(
     "words", [["--traceback", "list", "metrics"], ["list", "metrics", "--traceback"]]
 )
 def test_the_traceback_can_be_asked_for_before_and_after_the_command(words: list[str]) -> None:
-    outcome = CliRunner().invoke(main.app, words)
+    outcome = CliRunner().invoke(line, words)
     assert outcome.exit_code == 0, outcome.output
     assert "MRR" in outcome.stdout
 
 
 def test_the_version_is_printed() -> None:
-    outcome = CliRunner().invoke(main.app, ["--version"])
+    outcome = CliRunner().invoke(line, ["--version"])
     assert outcome.stdout == f"cosqa {version('cosqa-plus')}\n"
 
 

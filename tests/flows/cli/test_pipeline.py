@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import commands, pipeline
-from flows.cli.main import app
+from flows.cli.app import app
 from flows.cli.pipeline import print_plan, print_scores
 from flows.options import settings_of
 from infra.collected import whole
@@ -21,6 +21,7 @@ from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings, load_settings
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
+from infra.store.corpus import replace_collections
 from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
 from tasks.sources import open_source, sources
@@ -243,7 +244,7 @@ def no_server(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object, **__: object) -> None:
         raise ServerStartedError
 
-    monkeypatch.setattr("flows.runtime.prefect_server.prefect_api", start)
+    monkeypatch.setattr("flows.runtime.command_run.prefect_api", start)
     for name in ("OPENAI_API_KEY", "COSQA_LLM__API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
@@ -264,6 +265,13 @@ def answering_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]
         yield server
 
 
+def store_source(settings: Settings) -> None:
+    """Store the collections of a source, as `cosqa collect` does."""
+    source, database = open_source(settings.source), open_database(settings.store)
+    contents = source.read()
+    replace_collections(database, source.fingerprint(), contents, next(iter(contents)))
+
+
 NAMED = ("--model", "openai/gpt-4o-mini")
 
 
@@ -272,7 +280,7 @@ NAMED = ("--model", "openai/gpt-4o-mini")
 def test_a_missing_key_is_told_before_a_server_starts(
     command: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_database(settings.store)
+    store_source(settings)
     source = ("--source", "jsonl", "--path", str(settings.source.path))  # type: ignore[attr-defined]
     store = ("--store", str(settings.store.folder))
     assert "needs a key: set COSQA_LLM__API_KEY" in told(command, *source, *store, *NAMED)
@@ -372,7 +380,7 @@ def benchmark(tmp_path: Path) -> str:
 def test_the_keys_of_other_commands_are_checked_before_a_server_starts(
     settings: Settings, tmp_path: Path
 ) -> None:
-    open_database(settings.store)
+    store_source(settings)
     source = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
     assert "needs a key" in told("generate", *source, *NAMED)
 
@@ -408,7 +416,7 @@ def test_whatever_would_ask_a_model_and_has_none_is_refused_at_once_with_the_way
 def test_what_asks_no_model_goes_on_without_one(
     settings: Settings, tmp_path: Path, benchmark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_database(settings.store)
+    store_source(settings)
     store = ("--store", str(settings.store.folder))
     source = ("--source", "jsonl", "--path", str(tmp_path), *store)
     for command in ("collect", "publish", "evaluate"):

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from flows.cli import commands
-from flows.cli.main import app
+from flows.cli.app import app
 from flows.cli.pipeline import left_over
 from flows.options import overrides_of
 from infra.records import Candidate

@@ -9,7 +9,7 @@ import docker
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.process_owner import owner_name, this_owner
 from sandbox.contract.behaviours import BEHAVIOURS

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from flows.cli.tools import Kind
 from infra.errors import SettingsError
 from infra.settings import EvaluationSettings

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store import Database

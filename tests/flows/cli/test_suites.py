@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from infra.errors import SourceError
 from tasks.suites import suites
 from tests.tasks.suites.test_codesearchnet import ANNOTATIONS, PREDICTIONS, QUERIES

@@ -299,7 +299,7 @@ def test_the_port_of_a_private_server_is_its_own_from_the_start(
 ) -> None:
     found: list[int] = []
 
-    def start(bound: socket.socket, auth: str) -> subprocess.Popen[bytes]:
+    def start(bound: socket.socket, auth: str, _: object) -> subprocess.Popen[bytes]:
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind(bound.getsockname())
         found.append(len(auth))

@@ -35,7 +35,8 @@ def test_the_only_export_that_is_there_is_meant_where_none_is_named(tmp_path: Pa
         place = {"collection": "c", "label_origin": "o", "folder": str(tmp_path / name)}
         export = Published(benchmark_id=BenchmarkId(name), name=name, **place)
         record_benchmark(database, export)
-    with pytest.raises(SettingsError, match=r"--benchmark FOLDER says which .*store has none"):
+    none = r"--benchmark FOLDER says which .*store has none, since nothing .*: run `cosqa collect`"
+    with pytest.raises(SettingsError, match=none):
         only_benchmark(settings)
     (tmp_path / "b").mkdir()
     assert only_benchmark(settings) == tmp_path / "b"

@@ -11,7 +11,12 @@ import pytest
 from infra.records import Code, Label, SourceInfo
 from tasks.benchmarks import read_benchmark, write_benchmark
 from tasks.benchmarks.benchmark import check_benchmark
-from tasks.benchmarks.licences import UNKNOWN, licence_of, permits_redistribution
+from tasks.benchmarks.licences import (
+    UNKNOWN,
+    licence_of,
+    licence_of_repository,
+    permits_redistribution,
+)
 from tasks.benchmarks.redistribution import (
     ONLY_UNLICENSED,
     PAIR_OF_UNLICENSED,
@@ -249,3 +254,25 @@ def test_beirs_metadata_has_what_is_known_of_a_code(tmp_path: Path) -> None:
     lines = (tmp_path / "export" / "beir" / "corpus.jsonl").read_text().splitlines()
     assert sum('"metadata": {"licence": "MIT"}' in line for line in lines) == 1
     assert sum("metadata" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("licences", "repository", "name"),
+    [
+        ({"LICENSE": "MIT License"}, ".", "MIT"),
+        ({"LICENSE": "MIT License"}, "package", UNKNOWN),
+        ({"LICENSE": "MIT License"}, "", UNKNOWN),
+        ({"LICENSE": "MIT License", "package/src/COPYING": "CC0 1.0"}, ".", "CC0-1.0"),
+        ({"LICENSE": "MIT License", "package/LICENSE": "All rights reserved."}, ".", UNKNOWN),
+    ],
+)
+def test_code_is_under_the_nearest_licence_up_to_the_root_of_its_repository(
+    licences: dict[str, str], repository: str, name: str, tmp_path: Path
+) -> None:
+    code = tmp_path / "package" / "src"
+    code.mkdir(parents=True)
+    for file, text in licences.items():
+        (tmp_path / file).write_text(text)
+    if repository:
+        (tmp_path / repository / ".git").mkdir()
+    assert licence_of_repository(code) == name

@@ -1,6 +1,6 @@
 """Laws of near duplicates, which exact similarities decide.
 
-Covers `tasks.filters._kept_bags`.
+Covers `tasks.filters._kept_bags` and `tasks.filters.marked_near_duplicates`.
 """
 
 import random
@@ -15,6 +15,7 @@ from infra.records import Code
 from tasks.corpus.functions import find_functions
 from tasks.corpus.source_files import standard_library
 from tasks.filters import CorpusFunction
+from tasks.filters.marked_near_duplicates import MarkedNearDuplicates
 from tasks.filters.near_duplicates import (
     FEWEST_IDENTIFIERS,
     NEAR,
@@ -67,18 +68,49 @@ def test_identifiers_are_names_outside_strings_and_comments(
 )
 def test_both_similarities_must_reach_their_thresholds(other: list[str], near: bool) -> None:
     assert are_near(Counter(NAMES), Counter(other)) is near, "the oracle below"
-    assert near_duplicates([code(NAMES), code(other)]) == ({1} if near else set())
+    found = near_duplicates([code(2 * NAMES), code(2 * other)])  # enough to be compared
+    assert found == ({1} if near else set())
 
 
 def test_short_functions_are_not_compared() -> None:
-    assert near_duplicates([code(NAMES[:9])] * 2) == set()
-    assert near_duplicates([code(NAMES[:10])] * 2) == {1}
+    assert near_duplicates([code(NAMES[:19])] * 2) == set()
+    assert near_duplicates([code(NAMES)] * 2) == {1}
+
+
+def test_a_function_that_calls_another_name_is_no_near_duplicate() -> None:
+    body = " + ".join(NAMES)
+    gcd, lcm, same, recursive = (
+        f"def {name}(first, second):\n    return {called}({body})"
+        for name, called in (("gcd", "abs"), ("lcm", "gcd"), ("g", "abs"), ("f", "f"))
+    )
+    assert near_duplicates([gcd, lcm, same, recursive]) == {2}
+
+
+@pytest.mark.parametrize("rule", [NearDuplicates, MarkedNearDuplicates])
+def test_each_near_duplicate_is_named_with_its_twin_and_the_setting(
+    rule: type[NearDuplicates],
+) -> None:
+    near = rule()
+    for number in range(3):
+        text = code([*NAMES, f"own{number}"])
+        record = Code.of(text, origin=f"a.py:{number}", name=f"C.f{number}")
+        assert bool(near.reason_to_drop(CorpusFunction(record, None))) == (
+            rule is NearDuplicates and number > 0
+        )
+    *twins, setting = near.notes
+    assert twins == [
+        f"C.f{number} (a.py:{number}) is a near duplicate of C.f0 (a.py:0)" for number in (1, 2)
+    ]
+    state, other = ("left out", "marked-") if rule is NearDuplicates else ("kept", "")
+    assert setting.startswith(f"near duplicates that are {state}: 2; to ")
+    assert setting.endswith(f" name {other}near-duplicates in source.filters")
+    assert rule().notes == []
 
 
 def test_of_a_chain_only_what_is_near_to_one_that_stays_is_dropped() -> None:
     chain = [NAMES[start : start + 18] for start in range(3)]  # neighbours 17/19, ends 16/20
     apart = [*NAMES[3:], "other"]
-    assert near_duplicates([code(names) for names in [*chain, apart]]) == {1, 2}
+    assert near_duplicates([code(2 * names) for names in [*chain, apart]]) == {1, 2}
 
 
 def are_near(one: Counter[str], other: Counter[str]) -> bool:

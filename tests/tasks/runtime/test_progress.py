@@ -2,6 +2,8 @@
 
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from uuid import UUID, uuid4
 
 import pytest
@@ -54,6 +56,18 @@ def test_a_bar_that_the_server_does_not_take_is_made_later(
         bar.done = 4
     assert made == [0.0, 100.0]
     assert "no server" in caplog.text
+
+
+def test_a_thread_that_counts_for_a_stage_reports_in_its_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = ContextVar[str]("run")
+    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger(run.get()))
+    caplog.set_level(logging.INFO)
+    run.set("of this run")
+    with ThreadPoolExecutor(1) as threads, progress.progress("", "codes searched", 4) as bar:
+        threads.submit(bar.report).result()
+    assert {record.name for record in caplog.records} == {"of this run"}
 
 
 class Clock:

@@ -36,7 +36,7 @@ def read(folder: Path, **changed: object) -> list[Collected]:
 
 def documented(number: int, paragraph: str = "") -> str:
     """Return a function unlike those of other numbers."""
-    names = "\n".join(f"    v{number}_{n} = w{number}_{n}" for n in range(8))
+    names = "\n".join(f"    v{number}_{n} = w{number}_{n}" for n in range(12))
     text = paragraph or f"Return the answer number {number}."
     return f'def function_{number}(x):\n    """{text}"""\n{names}\n    return x\n\n\n'
 
@@ -63,7 +63,11 @@ def test_each_rule_counts_what_it_drops(tmp_path: Path) -> None:
         + documented(1)
         + near
     )
-    (main,) = read(tmp_path, documentation_queries=0)
+    (kept,) = read(tmp_path, documentation_queries=0)
+    assert NEAR not in kept.dropped, "a folder's own are named alone"
+    assert kept.notes[1] == "another_1 (a.py:27) is a near duplicate of function_1 (a.py:10)"
+    rules = ("special-methods", "testable", "near-duplicates")
+    (main,) = read(tmp_path, documentation_queries=0, filters=rules)
     assert main.dropped == {
         testable.NO_PARAMETER: 1,
         testable.NO_RESULT: 1,
