@@ -29,7 +29,7 @@ from agents.claims.literals import (
     surroundings_of,
     value_of,
 )
-from agents.claims.program import TEST
+from agents.claims.program import NOT_SAID, TEST
 from infra.languages._programs import UNREADABLE, ast
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
@@ -303,7 +303,7 @@ class SyntaxTreeClaims(ABC):
             try:
                 line = self._call(parts_of(claim, makes=makes))
             except (*UNREADABLE, ValueError, TypeError, ArithmeticError) as error:
-                message = f"not said in {title}: {error}"[:200]
+                message = f"{NOT_SAID}{title}: {error}"[:200]
                 line = self.failure.format(json.dumps(message, ensure_ascii=False))
             lines.append(self.test.format(f"{TEST}{number}", line))
         return "\n".join(lines)

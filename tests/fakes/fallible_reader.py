@@ -114,6 +114,8 @@ class FallibleReader(ScriptedServer):
     def _reply(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         role, query, code = call["role"], call["query"], call["code"]
         system, user = (message["content"] for message in call["messages"][:2])
+        if not role:  # the client counts a prompt's tokens
+            return {}
         if role in _NO_REPAIR:
             return _NO_REPAIR[role]
         if role in ("writer", "blind_writer"):

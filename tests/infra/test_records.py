@@ -103,25 +103,6 @@ def test_the_id_of_a_text_is_that_of_its_record() -> None:
 
 
 @pytest.mark.parametrize(
-    ("killed", "survived", "interval"),  # of the reference: scipy's, to three digits
-    [
-        (0, 0, None),
-        (1, 1, (0.164, 0.836)),
-        (3, 9, (0.127, 0.433)),
-        (12, 0, (0.88, 1.0)),
-        (0, 8, (0.0, 0.17)),
-    ],
-)
-def test_a_mutation_score_has_its_interval(
-    killed: int, survived: int, interval: tuple[float, float] | None
-) -> None:
-    ends = ["assertion_failed"] * killed + ["passed"] * survived + ["raised"] * 3
-    trials = [MutantRun.model_validate({"change": "c", "outcome": end}) for end in ends]
-    found = OracleReport(trials=tuple(trials)).mutation_interval
-    assert found == (interval and pytest.approx(interval, abs=0.001))
-
-
-@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("gr\u00f6\u00dfte Zahl", "gro\u0308\u00dfte  Zahl"),

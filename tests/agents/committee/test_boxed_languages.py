@@ -114,6 +114,22 @@ async def test_claims_are_run_on_right_code_and_on_a_mutant(bench: Bench, langua
         assert of_claims(wrong) == ("claims_fail", 0, "claims", "valid_oracle"), wrong.reason
 
 
+@pytest.mark.docker
+async def test_no_other_adapter_is_asked_for_where_the_language_cannot_say_a_claim(
+    bench: Bench,
+) -> None:
+    row = ROWS["javascript"][0] | {"examples": "b'ab', 1 => b'ba'\n{1: 2}, 1 => [1j]"}
+    bench.serve([specified(row), screened(row, row, "clear_match")], Reading)
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        made = await judged(committee, row, row["right"], "javascript")
+    (run,) = made.executions
+    assert {case.message.partition(":")[0] for case in run.result.tests} == {
+        "not said in JavaScript"
+    }
+    assert bench.server.count("screener") == 1
+
+
 PROGRAMS = {
     "javascript": """const assert = require('assert');
 const { rotate } = require('target');
