@@ -163,8 +163,10 @@ class OracleValidator:
         """Return whether a program passes where nothing is returned in place of something."""
 
         async def fails(texts: Sequence[str]) -> bool:
-            runs = [await self._run_on(text, draft, limit, box) for text in texts]
-            return any(one != "passed" for one in runs)
+            for text in texts:
+                if await self._run_on(text, draft, limit, box) != "passed":
+                    return True
+            return False
 
         for way in ("empty", "empty inside"):
             emptied, telling = (self._returning(code, [way], tells=one) for one in (False, True))
