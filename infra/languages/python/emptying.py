@@ -103,7 +103,7 @@ def _cosqa_returned(function):
 """
 
 # Way → the text, and what is filled in beside whether it tells.
-_WAYS = {
+_WAYS: dict[str, tuple[str, dict[str, object]]] = {
     "empty": (_TEXT, {"emptied": "nothing_of"}),
     "empty inside": (_TEXT, {"emptied": "inside"}),
     "full": (_FILLED, {"agrees": False}),
