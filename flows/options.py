@@ -190,6 +190,10 @@ TopK = Annotated[
     int | None,
     option("--top-k", "search.top_k", title="Candidates for each query", panel=_CANDIDATES),
 ]
+Index = Annotated[
+    str | None,
+    option("--index", "search.index", choices=("exact", "ivf"), panel=_CANDIDATES),
+]
 Checkpoints = Annotated[
     list[str] | None, option(
     "--checkpoint", "encoder.checkpoints",
@@ -450,7 +454,7 @@ INPUT = {
     "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,
     "collection": Collection,
 }  # fmt: skip
-CANDIDATES = ENCODERS | {"top_k": TopK} | CHECKPOINT
+CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
     "reasons": Reasons, "budget_usd": Budget, "approve": Approve,
 }  # fmt: skip
@@ -468,18 +472,18 @@ def questions(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, 
 
 
 def kind_of(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - a type
-    """Return what a value of an option is, None aside."""
+    """Return the type of an option's value, None aside."""
     kind = get_args(parameter.annotation)[0]
     return get_args(kind)[0] if NoneType in get_args(kind) else kind
 
 
 def is_given(value: object) -> bool:
-    """Return whether an option was given; a cleared field of a form holds an empty value."""
+    """Return True if an option was given; a cleared field of a form holds an empty value."""
     return value not in (None, "", [], ())
 
 
 def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overrides:
-    """Return what the options of a call set.
+    """Return the settings that a call's options set.
 
     Args:
         command: The function of the command.

@@ -8,7 +8,7 @@ from infra.settings.section import Section
 
 
 class TrainingSettings(Section):
-    """What `cosqa train` trains, and how. What is not given is the recipe's."""
+    """The model that `cosqa train` trains, and its options; the recipe gives the others."""
 
     base: str = Field(
         "minilm",
@@ -29,6 +29,12 @@ class TrainingSettings(Section):
     learning_rate: float | None = Field(None, gt=0, description="Highest learning rate.")
     seed: int | None = Field(
         None, ge=0, description="Seed of the weights, the order of the pairs and dropout."
+    )
+    buckets: int | None = Field(
+        None,
+        ge=1,
+        description="Rows of the table that fastText's n-grams share, of ncs and unif (the recipe: "
+        "200,000; fastText's own default, 2,000,000, takes 800 MB).",
     )
     split: str = Field(
         "8:1:1",

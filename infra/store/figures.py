@@ -11,6 +11,11 @@ from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 from infra.summaries import Cost, LabelFigures, PairCost, ProgramCounts, RankCounts
 
 _SQL = statements_beside(__file__)
+# A test of a program in Python, JavaScript or Go, as the harnesses find them.
+_TEST_CASE = (
+    r"(?m)^(?:[ \t]*(?:async[ \t]+)?def[ \t]+test"
+    r"|(?:(?:async\s+)?function\s+|(?:const|let|var)\s+)test\w*|func[ \t]+Test)"
+)
 
 
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
@@ -94,7 +99,7 @@ class PairMeans(Record):
 def pair_means(
     database: Database, model: str, configuration: str, prices: tuple[float, float] | None
 ) -> PairMeans | None:
-    """Return what pairs took that a model judged in a configuration; None where there are none.
+    """Return the cost of pairs that a model judged in a configuration; None without any.
 
     A reply from the journal counts as if it had been paid for; one that several pairs share counts
     in parts for each. Pairs are left out of which the provider did not say the tokens.
@@ -214,10 +219,10 @@ def count_programs(
             "WITH latest AS ("  # noqa: S608 - literals only
             f"  SELECT program, outcome FROM executions {IN_BASIS} "
             f"  QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY ordinal DESC) = 1) "
-            "SELECT count(*) AS programs, coalesce(sum(len(regexp_extract_all("
-            "  program, '(?m)^[ \\t]*(async[ \\t]+)?def[ \\t]+test'))), 0)::BIGINT AS tests, "
+            "SELECT count(*) AS programs, "
+            "coalesce(sum(len(regexp_extract_all(program, ?))), 0)::BIGINT AS tests, "
             "count(*) FILTER (list_contains(?::VARCHAR[], outcome)) AS executed FROM latest",
-            [list(executed)],
+            [_TEST_CASE, list(executed)],
         )
     return counts
 

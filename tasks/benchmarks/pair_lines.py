@@ -8,6 +8,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from infra.errors import SourceError
 from infra.languages import language_named
+from infra.records import normalise_code
 from tasks.files.json_lines import read_items
 from tasks.files.text import packed_or_not, printable
 from tasks.filters.documentation import first_paragraph
@@ -59,6 +60,22 @@ def read_pair_lines(path: Path) -> Iterator[PairLine]:
     for file in _files(path):
         for place, line in read_items(file, _Line):
             yield _labelled(place, line) if line.query is not None else _documented(place, line)
+
+
+def read_code_lines(path: Path) -> Iterator[str]:
+    """Yield the code of each line of such files, whatever else a line has.
+
+    Raises:
+        SourceError: As `read_pair_lines`; a query need not be there.
+    """
+    for file in _files(path):
+        for place, line in read_items(file, _Line):
+            code = _joined(line.code_tokens) or _without_documentation(
+                line.code or "", line.language
+            )
+            if not code.strip():
+                raise SourceError(f'{place}: there is neither "code" nor "code_tokens"')
+            yield normalise_code(code)
 
 
 def _files(path: Path) -> list[Path]:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from infra.collected import Collected, Item, Streamed, whole
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.filters import CorpusFunction, Filter, notes_of
+from tasks.filters import CorpusFunction, Filter, notes_of, reason_to_drop_query
 
 CONFLICT = "label of a pair that has a higher one"
 REPEATED_LABEL = "label given twice"
 REPEATED_QUERY = "query equal to an earlier one"
 REPEATED_CODE = "function equal to an earlier one"
-LABEL_OF_DROPPED = "label of a dropped function"
+LABEL_OF_DROPPED = "label of a dropped query or function"
 
 _logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ class Merged:
     source may gather instead: it calls the methods ``add_*``, and `collected` at the end.
 
     Args:
-        keep: Filter of the functions.
+        keep: Filter of functions and queries.
 
     Attributes:
         dropped: Reason → number of items.
@@ -36,17 +36,22 @@ class Merged:
         self.dropped: Counter[str] = Counter()
         self._keep = keep
         self._queries: set[bytes] = set()
+        self._dropped_queries: set[bytes] = set()
         self._codes: set[bytes] = set()
         self._pairs: set[bytes] = set()
         self._items: list[Item] = []
 
     def queries(self, queries: Iterable[Query]) -> Iterator[Query]:
-        """Yield the queries that are equal to no earlier one."""
+        """Yield the queries that are equal to no earlier one and that the filter keeps."""
         for query in queries:
-            if _added(_short(query.query_id), self._queries):
-                yield query
-            else:
+            short = _short(query.query_id)
+            if not _added(short, self._queries):
                 self.dropped[REPEATED_QUERY] += 1
+            elif reason := reason_to_drop_query(self._keep, query):
+                self.dropped[reason] += 1
+                self._dropped_queries.add(short)
+            else:
+                yield query
 
     def codes(self, functions: Iterable[CorpusFunction]) -> Iterator[Code]:
         """Yield the functions that are equal to no earlier one and that the filter keeps."""
@@ -62,22 +67,24 @@ class Merged:
                 _logger.debug("%s is dropped: %s", code.origin, reason)
 
     def has_code(self, code_id: str) -> bool:
-        """Return whether a function with this id has passed."""
+        """Return True if a function with this id has passed."""
         return _short(code_id) in self._codes
 
     def new_labels(self, labels: Iterable[Label]) -> Iterator[Label]:
         """Yield, as they come, the labels of pairs that had none before; they do not conflict."""
         for label in labels:
-            if _added(_short(label.query_id) + _short(label.code_id), self._pairs):
+            if _short(label.query_id) in self._dropped_queries:
+                self.dropped[LABEL_OF_DROPPED] += 1
+            elif _added(_short(label.query_id) + _short(label.code_id), self._pairs):
                 yield label
             else:
                 self.dropped[REPEATED_LABEL] += 1
 
     def labels(self, labels: Iterable[Label]) -> list[Label]:
-        """Return labels of one origin whose functions have passed; of a pair's the highest."""
+        """Return labels of one origin of what has passed; of a pair's labels the highest."""
         best: dict[tuple[str, str], Label] = {}
         for label in labels:
-            if not self.has_code(label.code_id):
+            if self._is_dropped(label):
                 self.dropped[LABEL_OF_DROPPED] += 1
                 continue
             earlier = best.setdefault(label.key, label)
@@ -86,6 +93,9 @@ class Merged:
                 self.dropped[REPEATED_LABEL if same else CONFLICT] += 1
                 best[label.key] = max(earlier, label, key=lambda label: label.relevance)
         return list(best.values())
+
+    def _is_dropped(self, label: Label) -> bool:
+        return _short(label.query_id) in self._dropped_queries or not self.has_code(label.code_id)
 
     def streamed(self, info: SourceInfo, items: Iterable[Item]) -> Streamed:
         """Return a content of items that come through this object's methods as they are read.
@@ -119,7 +129,7 @@ class Merged:
         self._items.extend(self.labels(labels))
 
     def collected(self, info: SourceInfo, dropped: Counter[str] | None = None) -> Collected:
-        """Return what was added, in its order.
+        """Return the added items, in their order.
 
         Args:
             info: Where it comes from.

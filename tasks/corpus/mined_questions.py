@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import unescape
 from itertools import compress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from infra.errors import SourceError
+from infra.records import caseless, normalise_query
 from tasks.files.text import printable
 from tasks.files.xml_rows import XmlRow, read_xml_rows
 
@@ -24,6 +26,7 @@ Matches = Callable[[Sequence[str]], Sequence[bool]]
 READ, TAGGED, POPULAR = "questions read", "with the tags", "most popular of them"
 ANSWERED = "with an up-voted answer with code"
 MATCHED, KEPT = "whose code has a match in the corpus", "that are no discussions"
+OTHERS = "that an evaluation does not ask"
 
 _QUESTION, _ANSWER = 1, 2  # PostTypeId
 _POPULARITY: Mapping[Popularity, str] = {"views": "ViewCount", "score": "Score"}
@@ -75,7 +78,7 @@ class _Question(NamedTuple):
 
 
 def is_discussion(title: str) -> bool:
-    """Return whether a title asks for opinions, reasons or differences, by its words."""
+    """Return True if a title asks for opinions, reasons or differences, by its words."""
     return _DISCUSSION.search(title) is not None
 
 
@@ -85,6 +88,7 @@ def mine_questions(
     most: int,
     popularity: Popularity = "views",
     matches: Matches | None = None,
+    evaluated: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[MinedQuestion], dict[str, int]]:
     """Return the questions that every step keeps, most popular first, and what each step kept.
 
@@ -97,6 +101,8 @@ def mine_questions(
         most: How many of the most popular ones are looked at.
         popularity: By what: number of views, or score.
         matches: Which of some codes have a match in a corpus; without it that step is left out.
+        evaluated: Id → title of questions to be left out, by either, so that a model that is
+            trained on the others has not met them.
 
     Raises:
         SourceError: See `read_xml_rows`; or a row lacks a cell, or has text for a number.
@@ -116,6 +122,15 @@ def mine_questions(
         steps[MATCHED] = len(mined)
     mined = [each for each in mined if not is_discussion(each.title)]
     steps[KEPT] = len(mined)
+    if evaluated:
+        titles = {caseless(normalise_query(title)) for title in evaluated.values()}
+        mined = [
+            each
+            for each in mined
+            if str(each.question_id) not in evaluated
+            and caseless(normalise_query(each.title)) not in titles
+        ]
+        steps[OTHERS] = len(mined)
     return mined, steps
 
 

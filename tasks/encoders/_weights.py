@@ -16,13 +16,14 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, T5Config, T5EncoderModel
 from transformers.utils import logging as messages
 from transformers.utils.hub import cached_file
 
 from infra.errors import EncoderError
 
+_CODEXGLUE = "model.bin"  # written by CodeXGLUE's training beside the base's other files
 _ENCODERS_ALONE = ("t5", "mt5", "umt5")  # models whose decoder says nothing of the text
 _OF_WEIGHTS = (".safetensors", ".bin")
 _COUNTS = re.compile(r"(layers?|experts?|blocks?|stages?|depths?|labels)$")  # of modules, by a key
@@ -53,12 +54,19 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
     with torch.device("meta"):
         empty = make(config)
     _check_size(empty, Path(source["pretrained_model_name_or_path"]))
-    model, loading = factory.from_pretrained(
-        output_loading_info=True, dtype=torch.float32, weights_only=True, config=config, **source
-    )
-    missing = sorted(
-        name for name in loading["missing_keys"] if needs_pooler or "pooler." not in name
-    )
+    if weights := _codexglue_weights(source):
+        model = make(config).float()
+        lacking = model.load_state_dict(weights, strict=False).missing_keys
+    else:
+        model, loading = factory.from_pretrained(
+            output_loading_info=True,
+            dtype=torch.float32,
+            weights_only=True,
+            config=config,
+            **source,
+        )
+        lacking = loading["missing_keys"]
+    missing = sorted(name for name in lacking if needs_pooler or "pooler." not in name)
     if missing:
         raise EncoderError(
             f"{source['pretrained_model_name_or_path']} lacks {len(missing)} weights that the "
@@ -66,6 +74,18 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
             "or another pooling is meant"
         )
     return model
+
+
+def _codexglue_weights(source: dict[str, Any]) -> dict[str, Tensor]:
+    """Return the weights in a folder's ``model.bin``, by the model's own names; {} without one.
+
+    There the model is the attribute ``encoder`` of another.
+    """
+    file = Path(source["pretrained_model_name_or_path"]) / _CODEXGLUE
+    if not file.is_file():
+        return {}
+    weights = torch.load(file, map_location="cpu", weights_only=True)
+    return {name.removeprefix("encoder."): rows for name, rows in weights.items()}
 
 
 def check_counts(source: dict[str, Any]) -> None:

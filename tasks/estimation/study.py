@@ -12,6 +12,7 @@ from infra.errors import EstimationError
 from tasks.estimation.study_figures import (
     BUDGETS,
     ByMeasure,
+    NearestPair,
     Part,
     PartFigures,
     RivalFigures,
@@ -69,13 +70,15 @@ def study_figures(
     if not len(test):
         raise EstimationError("there are no test pairs: the study compares estimates with them")
     data = EstimationData.of_pairs(training, test)
-    nearest = data.nearest(MOST_NEIGHBOURS).similarities
+    neighbours = data.nearest(MOST_NEIGHBOURS)
+    nearest = neighbours.similarities
     ranks = data.label(np.arange(len(test)))
     done(1)
     parts = [_part("all", data, ranks, done)]
     for part, rows in _halves(nearest[:, 0]):
         half = data.part(rows)
         parts.append(_part(part, half, half.label(np.arange(len(rows))), done))
+    of_nearest = data.neighbour_ranks(1)[:, 0]
     return StudyFigures(
         training=len(training),
         validation=len(validation) if validation else 0,
@@ -84,6 +87,17 @@ def study_figures(
         parts=tuple(parts),
         neighbours=tuple(neighbours_used(nearest, _KS)),
         used=_used(kept_neighbours(nearest)),
+        nearest=tuple(
+            NearestPair(
+                row=row,
+                nearest_row=int(neighbours.rows[row, 0]),
+                rank=int(ranks[row]),
+                nearest_rank=int(of_nearest[row]),
+                similarity=nearest[row, 0],
+            )
+            for row in range(0, len(test), -(-len(test) // 10))
+        ),
+        equal_ranks=float((of_nearest == ranks).mean()),
     )
 
 

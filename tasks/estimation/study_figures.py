@@ -59,6 +59,24 @@ class PartFigures(Record):
         return self.kape[KAPE_WEIGHTING][measure][k - 1]
 
 
+class NearestPair(Record):
+    """A test query and its nearest training query (Table 1).
+
+    Attributes:
+        row: Position of the test query.
+        nearest_row: Position of the training query.
+        rank: Of the test query's code among all test codes.
+        nearest_rank: Of the training query's code among the codes of all the nearest.
+        similarity: Cosine of both queries.
+    """
+
+    row: int
+    nearest_row: int
+    rank: int
+    nearest_rank: int
+    similarity: float
+
+
 class StudyFigures(Record):
     """All figures of one model on one training and test set.
 
@@ -71,6 +89,8 @@ class StudyFigures(Record):
             there is but one query.
         neighbours: For k = 3, ... 10.
         used: Neighbours used at k = 10 → number of queries.
+        nearest: At most ten test queries, evenly spaced, with their nearest training queries.
+        equal_ranks: Share of all test queries whose rank is that of the nearest.
     """
 
     training: int
@@ -80,6 +100,8 @@ class StudyFigures(Record):
     parts: tuple[PartFigures, ...]
     neighbours: tuple[NeighboursUsed, ...]
     used: dict[int, int]
+    nearest: tuple[NearestPair, ...]
+    equal_ranks: float
 
     @property
     def whole(self) -> PartFigures:
@@ -88,7 +110,7 @@ class StudyFigures(Record):
 
 
 def budget_size(queries: int, percent: float) -> int:
-    """Return how many queries a budget in per cent is: the nearest number, at least 1."""
+    """Return a budget in per cent as a number of queries: the nearest, at least 1."""
     return max(1, round(queries * percent / 100))
 
 
@@ -101,6 +123,7 @@ class StudiedMethod(Record):
         overlap: Queries and pairs that training and test pairs have in common.
         left_out: Reason → number of items of both files that are no pair.
         figures: All figures.
+        nearest: The texts of each of ``figures.nearest``: test query, training query.
     """
 
     name: str
@@ -108,3 +131,4 @@ class StudiedMethod(Record):
     overlap: Overlap
     left_out: dict[str, int]
     figures: StudyFigures
+    nearest: tuple[tuple[str, str], ...]

@@ -1,9 +1,9 @@
-"""Filters, which decide which functions of a corpus a benchmark keeps, one file each.
+"""Filters, which decide which functions and queries a benchmark keeps, one file each.
 
 To add one, write a file with a class that is made without arguments and has ``reason_to_drop``, and
 decorate it with ``@filters.register("name")``, the name being that of the file with dashes for
-underscores. Every source that passes its items
-through `tasks.corpus.merging.Merged` takes it from then on as ``source.filters``, and
+underscores. One with ``reason_to_drop_query`` is asked about queries too. Every source that passes
+its items through `tasks.corpus.merging.Merged` takes it from then on as ``source.filters``, and
 `tests/tasks/filters/test_conformance.py` tests it.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from infra.languages import Function, Language, language_named
-from infra.records import Code
+from infra.records import Code, Query
 from infra.registry import Registry
 
 SPECIAL = "constructor or special method"
@@ -67,6 +67,13 @@ def notes_of(rule: Filter) -> list[str]:
     return list(getattr(rule, "notes", ()))
 
 
+def reason_to_drop_query(rule: Filter, query: Query) -> str | None:
+    """Return why a filter drops a query, or None when it keeps it or is about functions alone."""
+    ask = getattr(rule, "reason_to_drop_query", None)
+    reason: str | None = ask(query) if ask else None
+    return reason
+
+
 filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
 
 
@@ -85,10 +92,15 @@ class FilterChain:
 
     @property
     def notes(self) -> list[str]:
-        """What the filters have to say of all functions that they were asked about."""
+        """The filters' report on all functions that they were asked about."""
         return [note for rule in self._filters for note in notes_of(rule)]
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
         """Return the first filter's reason to drop a function, or None when all keep it."""
         reasons = (rule.reason_to_drop(function) for rule in self._filters)
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def reason_to_drop_query(self, query: Query) -> str | None:
+        """Return the first filter's reason to drop a query, or None when all keep it."""
+        reasons = (reason_to_drop_query(rule, query) for rule in self._filters)
         return next((reason for reason in reasons if reason is not None), None)

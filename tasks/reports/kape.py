@@ -1,16 +1,21 @@
-"""The report of the KAPE study in four tables."""
+"""The report of the KAPE study: the tables of the paper over our own data, and the paper's."""
 
 from collections.abc import Sequence
+from math import isnan
+from textwrap import shorten
 
 import numpy as np
+from scipy.stats import kendalltau
 
 from infra.records import Record
-from tasks.estimation.study_figures import BUDGETS, StudiedMethod
-from tasks.estimators.kape import MOST_NEIGHBOURS, WEIGHTINGS
-from tasks.reports.document import Document, Paragraph, Section, Table
+from tasks.estimation.study_figures import PartFigures, StudiedMethod
+from tasks.estimators import estimators
+from tasks.estimators.kape import WEIGHTINGS
+from tasks.reports import kape_paper as paper
+from tasks.reports.document import Details, Document, Paragraph, Section, Table
+from tasks.reports.kape_paper import MRR, score
 from tasks.reports.text import NONE
 
-MRR = "MRR"
 DEFAULT_K = 5
 _SHOWN_KS = (1, DEFAULT_K)  # as the paper shows them
 _USUAL = "adaptive-similarity"
@@ -27,6 +32,20 @@ _BUDGETS = (
     "An estimator may have so many per cent of the test queries labelled, and ranks their codes "
     "among themselves. Deviations are over three seeds, of the estimators that draw at random."
 )
+_ESTIMATORS = (
+    "Labour is people's, who label what is selected; a stable estimator gives the same estimate at "
+    "each seed."
+)
+_ORDER = (
+    "The methods from the best to the worst, by KAPE with 5 neighbours and by the truth; Kendall's "
+    "tau-b is 1 where both have one order, -1 where one is the other's reverse."
+)
+_NEAREST = (
+    "At most ten test queries, evenly spaced. The reciprocal rank is that of the query's code "
+    "among all test codes; of the nearest training query that of its code among those of all the "
+    "nearest. Where similar queries have similar ranks, KAPE's estimate is near the truth."
+)
+_LONGEST = 200  # characters of a query
 _WEIGHTINGS = (
     "“fixed” keeps all k neighbours, “adaptive” those whose similarity is at most one deviation "
     "below the query's mean; “equal” gives the kept ones one weight, “similarity” a weight by "
@@ -76,7 +95,7 @@ def summary_table(report: KapeReport) -> Table:
             estimates.append((name, half, half.kape_estimate(DEFAULT_K, MRR)))
         for name, part, estimate in estimates:
             truth = part.truth[MRR]
-            cells = (_score(truth), _score(estimate), _score(abs(estimate - truth)))
+            cells = (score(truth), score(estimate), score(abs(estimate - truth)))
             rows.append((_place(each), name, *cells))
     return Table(
         caption="MRR without labels; error: |estimate - truth|",
@@ -95,7 +114,7 @@ def truth_table(report: KapeReport) -> Table:
         sizes = (figures.training, figures.validation, figures.queries, both.queries, both.pairs)
         scores = (figures.validation_truth.get(MRR), *figures.whole.truth.values())
         counts = (f"{number:,}" for number in (*sizes, sum(each.left_out.values())))
-        rows.append((_place(each), *counts, *map(_score, scores)))
+        rows.append((_place(each), *counts, *map(score, scores)))
     return Table(
         caption="Data sets, and the truth: means over the queries, each ranked among all codes",
         header=("data set, method", "training pairs", "validation pairs", "test pairs",
@@ -105,26 +124,95 @@ def truth_table(report: KapeReport) -> Table:
     )  # fmt: skip
 
 
+def estimators_table() -> Table:
+    """Return the facts of each estimator (Table 3)."""
+    every = {name: estimators.get(name) for name in estimators}
+    facts = {name: (each.uses_labels, each.is_stable) for name, each in every.items()}
+    return paper.estimator_table("Estimators", facts)
+
+
+def order_table(report: KapeReport) -> Table:
+    """Return the order of the methods by KAPE and by the truth (section 5.5)."""
+    rows = []
+    for name in report.names:
+        wholes = {each.method: each.figures.whole for each in report.of(name)}
+        if len(wholes) < 2:
+            continue
+        estimates = {method: each.kape_estimate(DEFAULT_K, MRR) for method, each in wholes.items()}
+        truth = {method: each.truth[MRR] for method, each in wholes.items()}
+        orders = [sorted(by, key=by.__getitem__, reverse=True) for by in (estimates, truth)]
+        tau = float(kendalltau(list(estimates.values()), list(truth.values())).statistic)
+        is_same = "yes" if orders[0] == orders[1] else "no"
+        rows.append(
+            (
+                name,
+                *(" > ".join(each) for each in orders),
+                is_same,
+                score(None if isnan(tau) else tau),
+            )
+        )
+    header = ("data set", "by KAPE", "by the truth", "the same", "tau")
+    return Table(
+        header, rows, text_columns=4, caption=f"Order of the methods by {MRR}",
+        empty="One method has no order: give a second --encoder.",
+    )  # fmt: skip
+
+
 def budgets_table(report: KapeReport) -> Table:
     """Return all estimators' estimates at all budgets (Table 4)."""
-    rows: list[tuple[str, Sequence[float]]] = []
+    caption = f"{MRR} by per cent of the test queries that are labelled"
+    rows = [row for each in report.studied for row in _by_budget(_place(each), each.figures.whole)]
+    return paper.budget_table(caption, rows)
+
+
+def halves_tables(report: KapeReport) -> list[Table]:
+    """Return the same for the similar and the different half of the queries (Figure 6)."""
+    return [
+        paper.budget_table(
+            f"{MRR} of the {half.part} half, {half.queries:,} queries, of {_place(each)}",
+            _by_budget(half.part, half),
+        )
+        for each in report.studied
+        for half in each.figures.parts[1:]
+    ]
+
+
+def _by_budget(place: str, part: PartFigures) -> list[tuple[str, Sequence[float]]]:
+    """Return the truth and each estimator's estimates of a part of the queries."""
+    rows: list[tuple[str, Sequence[float]]] = [(f"{place}: truth", [part.truth[MRR]])]
+    rows += [(f"{place}: kape, k = {k}", [part.kape_estimate(k, MRR)]) for k in _SHOWN_KS]
+    for rival in part.rivals:
+        rows.append((f"{place}: {rival.estimator}", rival.means[MRR]))
+        if not rival.is_stable:
+            rows.append((f"{place}: {rival.estimator}, deviation", rival.deviations[MRR]))
+    return rows
+
+
+def used_table(report: KapeReport) -> Table:
+    """Return the share of queries by the number of neighbours that KAPE uses of ten."""
+    numbers = sorted({n for each in report.studied for n in each.figures.used}, reverse=True)
+    rows = []
     for each in report.studied:
-        whole, place = each.figures.whole, _place(each)
-        rows.append((f"{place}: truth", [whole.truth[MRR]]))
-        rows += [(f"{place}: kape, k = {k}", [whole.kape_estimate(k, MRR)]) for k in _SHOWN_KS]
-        for rival in whole.rivals:
-            rows.append((f"{place}: {rival.estimator}", rival.means[MRR]))
-            if not rival.is_stable:
-                rows.append((f"{place}: {rival.estimator}, deviation", rival.deviations[MRR]))
+        shares = (each.figures.used.get(n, 0) / each.figures.queries for n in numbers)
+        rows.append((_place(each), *(f"{share:.3f}" for share in shares)))
+    caption = "Share of the test queries by the neighbours that KAPE uses of ten"
+    return Table(("data set, method", *map(str, numbers)), rows, caption=caption)
+
+
+def nearest_table(report: KapeReport) -> Table:
+    """Return test queries beside their nearest training queries (Table 1)."""
+    rows = []
+    for each in report.studied:
+        for texts, pair in zip(each.nearest, each.figures.nearest, strict=True):
+            shown = (shorten(text, _LONGEST, placeholder=" …") for text in texts)
+            figures = (1 / pair.rank, 1 / pair.nearest_rank, pair.similarity)
+            rows.append((_place(each), *shown, *map(score, figures)))
+    equal = (f"{_place(each)} {each.figures.equal_ranks:.2f}" for each in report.studied)
     return Table(
-        caption=f"{MRR} by per cent of the test queries that are labelled",
-        header=("estimator", "no labels", *(f"{percent}%" for percent in BUDGETS)),
-        rows=[
-            (name, _score(values[0]), *[NONE] * len(BUDGETS))
-            if len(values) == 1
-            else (name, NONE, *map(_score, values))
-            for name, values in rows
-        ],
+        caption=f"Share of all test queries with the rank of their nearest: {', '.join(equal)}",
+        header=("data set, method", "test query", "nearest training query", *paper.NEAREST),
+        rows=rows,
+        text_columns=3,
     )
 
 
@@ -138,17 +226,10 @@ def neighbours_table(report: KapeReport) -> Table:
             spread = (float(np.mean(values)), float(np.std(values)))
             about = "" if name == _USUAL else f": {name}"
             figures = (whole.truth[MRR], *values, *spread)
-            rows.append((f"{place}{about}", *map(_score, figures)))
+            rows.append((f"{place}{about}", *map(score, figures)))
         used = (f"{n.minimum} / {n.mean:.2f}" for n in each.figures.neighbours)
         rows.append((f"{place}: neighbours used, fewest / mean", *[NONE] * 3, *used, NONE, NONE))
-    ks = map(str, range(1, MOST_NEIGHBOURS + 1))
-    header = ("data set, method", "truth", *ks, "mean", "deviation")
-    return Table(header, rows, caption=f"KAPE's {MRR} by its number of neighbours k")
-
-
-def _score(value: float | None) -> str:
-    """Return a score to four digits, as the paper prints them."""
-    return NONE if value is None else f"{value:.4f}"
+    return Table(paper.K_HEADER, rows, caption=f"KAPE's {MRR} by its number of neighbours k")
 
 
 def kape_document(report: KapeReport) -> Document:
@@ -163,11 +244,19 @@ def kape_document(report: KapeReport) -> Document:
         title="KAPE: estimated and true scores",
         lead=[Paragraph(told)],
         sections=[
-            Section("summary", "What was found", [summary_table(report), _HALVES]),
+            Section("summary", "What was found",
+                    [summary_table(report), _HALVES, order_table(report), _ORDER]),
             Section("data", "Data and truth",
                     [truth_table(report), _OVERLAP, *([missing] if without else [])]),
-            Section("budgets", "Estimates by budget", [budgets_table(report), _BUDGETS]),
+            Section("budgets", "Estimates by budget",
+                    [budgets_table(report), _BUDGETS, estimators_table(), _ESTIMATORS]),
+            Section("halves", "Estimates for similar and for different queries",
+                    halves_tables(report)),
             Section("neighbours", "Number of neighbours and weightings",
-                    [neighbours_table(report), _WEIGHTINGS]),
+                    [neighbours_table(report), _WEIGHTINGS, used_table(report)]),
+            Section("nearest", "Queries and their nearest training queries",
+                    [nearest_table(report), _NEAREST]),
+            Section("paper", "The paper's tables",
+                    [Details("Tables 1 to 8, and the human evaluation", paper.published())]),
         ],
     )  # fmt: skip

@@ -22,6 +22,7 @@ from tasks.corpus.aroma_matches import have_matches
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
 from tasks.corpus.mined_questions import Popularity, mine_questions
+from tasks.corpus.neural_code_search import read_questions
 from tasks.corpus.parsed_code import parse_function
 from tasks.corpus.source_files import folder, languages_of
 from tasks.files.text import inside, printable, require_folder, state_of
@@ -55,6 +56,11 @@ class StackExchangeOptions(SourceOptions):
         None,
         description="A folder of Java files; questions whose code has no match in their methods, "
         "by Aroma's similarity above .25, are left out.",
+    )
+    evaluated: Path | None = Field(
+        None,
+        description="287_android_questions.json, or such a file: its questions are left out, by id "
+        "and by title.",
     )
     site: str = Field(
         "stackoverflow.com", pattern=r"^[\w.-]+$", description="The site, for links to answers."
@@ -105,11 +111,15 @@ class StackExchangeSource:
 
     def inputs(self) -> list[Path]:
         """Return the file, and those of the corpus."""
-        return [self._file, *(self._corpus.files if self._corpus else ())]
+        evaluated = self._options.evaluated
+        more = [evaluated] if evaluated else []
+        return [self._file, *more, *(self._corpus.files if self._corpus else ())]
 
     def fingerprint(self) -> str:
         """Return a digest of the files' names, sizes and times, and of the options."""
-        chosen = mark_of(self._options.model_dump(mode="json", exclude={"path", "corpus"}))
+        chosen = mark_of(
+            self._options.model_dump(mode="json", exclude={"path", "corpus", "evaluated"})
+        )
         states = state_of([self._file]), state_of(self.inputs())
         return mark("stack-exchange", _VERSION, self._name, *states, chosen)
 
@@ -121,8 +131,10 @@ class StackExchangeSource:
         """
         options = self._options
         matches = self._have_matches if self._corpus else None
+        evaluated = read_questions(options.evaluated) if options.evaluated else ()
+        titles = {each.stackoverflow_id: each.question for each in evaluated}
         mined, steps = mine_questions(
-            self._file, options.tags, options.most, options.popularity, matches
+            self._file, options.tags, options.most, options.popularity, matches, titles
         )
         told = ", ".join(f"{number:,} {step}" for step, number in steps.items())
         if not mined:

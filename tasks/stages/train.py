@@ -34,7 +34,7 @@ from tasks.runtime.run_logger import get_run_logger
 from tasks.runtime.trainer import train_on_ray
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
-from tasks.training.data import TrainingData, read_training_data
+from tasks.training.data import TrainingData, read_corpus, read_training_data
 from tasks.training.encoder import (
     IDENTITY,
     TRANSFORMER,
@@ -51,7 +51,7 @@ PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "
 _OTHERS = (PAGE, TABLES, FIGURES, TEST)  # than the model's
 _VERSION = "2"  # to be raised when the same recipe and data are to give other weights
 _USUAL = "cosqa-plus"
-_CHANGED = ("epochs", "batch_size", "learning_rate", "seed")
+_CHANGED = ("epochs", "batch_size", "learning_rate", "buckets", "seed")
 
 
 @dataclass
@@ -73,12 +73,14 @@ class TrainingInput:
 
     @cached_property
     def data(self) -> TrainingData:
-        """The data, split."""
+        """The data, split; all of its code for a model of code alone that `test` tests."""
+        if self.test and self.recipe.loss == "none":
+            return read_corpus(self.path, self.test)
         return read_training_data(self.path, self.settings, self.test)
 
     @property
     def is_fine_tuning(self) -> bool:
-        """Whether the base is an encoder, rather than a model that begins with nothing."""
+        """Return True if the base is an encoder, rather than a model that begins with nothing."""
         return self.settings.base not in models.names()
 
     @cached_property

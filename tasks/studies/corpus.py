@@ -6,12 +6,12 @@ from tasks.corpus.composed import LABEL_ELSEWHERE
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import OF_FILES
 from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
+from tasks.filters.technical_keywords import KEYWORD
 from tasks.sources.codesearchnet import NO_QUERY
 from tasks.studies import Evidence, Figure, Study, studies
 
-_OF_QUERIES = {REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN}
+_OF_QUERIES = {REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN, KEYWORD}
 _OF_LABELS = {CONFLICT, REPEATED_LABEL, LABEL_OF_DROPPED, LABEL_ELSEWHERE}
-_DOCUMENTED = ("with documentation", "without documentation")
 _OF_OTHERS = _OF_QUERIES | _OF_LABELS | OF_FILES  # than functions
 
 
@@ -41,9 +41,10 @@ class Corpus(Study):
             **{f"dropped: {rule}": number for rule, number in facts.dropped.items()},
         }
         figures = [Figure(row=row, column="items", value=number) for row, number in items.items()]
-        figures += [
+        documented, others = map(sum, zip((0, 0), *facts.documented.values(), strict=True))
+        counts = facts.documented | {"all languages": (documented, others)}
+        return figures + [
             Figure(row=f"functions in {language}", column=column, value=number)
-            for language, numbers in facts.documented.items()
-            for column, number in zip(_DOCUMENTED, numbers, strict=True)
+            for language, (documented, others) in counts.items()
+            for column, number in (("with documentation", documented), ("all", documented + others))
         ]
-        return figures

@@ -16,8 +16,9 @@ from infra.records import Code, Label, Query, SourceInfo, caseless
 from infra.settings.training import TrainingSettings
 from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
+from tasks.benchmarks.pair_lines import PAIR_FORMS, read_code_lines
 from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
-from tasks.benchmarks.pairs import Pairs, benchmark_at, pairs_of, read_pairs
+from tasks.benchmarks.pairs import Pairs, benchmark_at, name_of, pairs_of, read_pairs
 from tasks.benchmarks.splits import (
     SPLITS,
     published_split,
@@ -71,9 +72,8 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
     else:
         benchmark = benchmark_at(path) or _benchmark_of_pairs(read_pairs(path))
         train, dev, own_test = _parts_of(benchmark, settings)
-    tested = benchmark_at(test, usual="test") if test else own_test
-    if tested is None:
-        raise SourceError(f"{printable(test or path)} is no benchmark to test on")
+    tested = _benchmark_to_test_on(test) if test else own_test
+    assert tested is not None  # noqa: S101 - without a test, the data has its own
     known = {caseless(query.text) for part in (dev, tested) for query in part.queries}
     given = pairs_of(train)
     pairs = Pairs.of(
@@ -96,18 +96,52 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
                 f"{printable(path)}: {number} {part} pairs of a query and a right code are too few "
                 f"to train by: give more data, or another split than {settings.split}"
             )
-    licences = {
-        *(code.licence for code in train.codes),
-        *(info.licence for info in train.sources),
-    } - {""}
     return TrainingData(
         name=train.name,
         train=pairs,
         dev=dev,
         test=tested,
         dropped=len(given) - len(pairs),
-        licences=tuple(sorted(licences)),
+        licences=_licences(train),
     )
+
+
+def read_corpus(path: Path, test: Path) -> TrainingData:
+    """Return all code at a path, none of whose queries is read, and queries to test on.
+
+    Args:
+        path: An exported benchmark, with or without queries, a folder with parts, or lines with
+            ``code``, as `read_code_lines` reads them.
+        test: A benchmark to test on, whose code base is searched, and so belongs to the corpus.
+    """
+    tested = _benchmark_to_test_on(test)
+    found = benchmark_at(path)
+    if found is None and path.is_dir() and find_split(path, "train"):
+        found = _part(path, "train")
+    codes = [code.text for code in found.codes] if found else [*read_code_lines(path)]
+    if not codes:
+        raise SourceError(f"{printable(path)} holds no code: {PAIR_FORMS}")
+    name = found.name if found else fit_name(name_of(path), "corpus")
+    return TrainingData(
+        name=name,
+        train=Pairs(name, (), tuple(codes), fingerprint=digest("corpus", *codes)),
+        dev=tested,
+        test=tested,
+        dropped=0,
+        licences=_licences(found) if found else (),
+    )
+
+
+def _benchmark_to_test_on(path: Path) -> Benchmark:
+    found = benchmark_at(path, usual="test")
+    if found is None:
+        raise SourceError(f"{printable(path)} is no benchmark to test on")
+    return found
+
+
+def _licences(benchmark: Benchmark) -> tuple[str, ...]:
+    of_codes = {code.licence for code in benchmark.codes}
+    return tuple(sorted({*of_codes, *(info.licence for info in benchmark.sources)} - {""}))
 
 
 def _given_parts(

@@ -21,8 +21,8 @@ class Recipe(Record):
         loss: ``softmax``: cross-entropy of each query's own code among all codes of the batch;
             ``hardest-margin``: the own code must be nearer than the nearest wrong one of the batch,
             by ``margin``; ``random-margin``: a code's own query nearer than another one of the
-            batch, which is shuffled; ``none``: the model is made at once, of the queries and the
-            whole code base. A query's other answers in the batch are no wrong codes.
+            batch, which is shuffled; ``none``: the model is made at once, of the whole code base. A
+            query's other answers in the batch are no wrong codes.
         similarity: The similarity of query and code in the loss and in rankings by the model.
         scale: Factor of the similarities in ``softmax``.
         margin: The margin of the two margin losses.
@@ -39,6 +39,8 @@ class Recipe(Record):
             ``own``, those of the dev pairs.
         patience: Epochs without a better score after which training ends; 0 trains all epochs.
         names_as_queries: Share of the pairs whose query is the function's name, masked in the code.
+        buckets: Rows of the table that fastText's n-grams share (``ncs``, ``unif``): its 2,000,000
+            take 800 MB.
         seed: Seed of weights, order of pairs and dropout.
     """
 
@@ -60,6 +62,7 @@ class Recipe(Record):
     dev_codes: Literal["all", "own"] = "all"
     patience: int = Field(0, ge=0)
     names_as_queries: float = Field(0.0, ge=0, lt=1)
+    buckets: int = Field(200_000, ge=1)
     seed: int = Field(123456, ge=0)
 
 

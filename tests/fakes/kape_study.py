@@ -33,6 +33,10 @@ def studied_method(name: str, method: str, noise: float = 1.0) -> StudiedMethod:
         overlap=Overlap(queries=2, pairs=1, of=81),
         left_out={"x": 3},
         figures=figures,
+        nearest=tuple(
+            (f"test query {pair.row}", f"training query {pair.nearest_row} {'of words ' * 50}")
+            for pair in figures.nearest
+        ),
     )
 
 

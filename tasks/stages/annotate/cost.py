@@ -23,7 +23,7 @@ _SENT, _RECEIVED = 1_300, 220
 
 
 def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Expected:
-    """Return what pairs are expected to take by the settings' model and configuration.
+    """Return the expected cost of pairs by the settings' model and configuration.
 
     The time is unknown before that model has judged pairs here.
     """

@@ -124,7 +124,7 @@ class Owner:
         return granted
 
     async def at_work(self) -> tuple[int, int]:
-        """Return how many attempts are at work, and how many pairs all attempts have judged.
+        """Return the numbers of attempts at work and of pairs that all attempts have judged.
 
         The slots of dead workers are free from then on: the next try of such an attempt may have to
         wait for those at work. What it has reserved stays reserved, until then or its release.
@@ -197,7 +197,7 @@ class Owner:
     async def _content_or_reservation(
         self, attempt: _Attempt, key: str, tokens: int, usd: float | None
     ) -> tuple[bytes | None, Reservation | None]:
-        """Return what is stored for a key; else reserve, if a request's tokens are known."""
+        """Return the cached reply, or reserve budget for a request whose tokens are known."""
         content = await self._ledger.content(key)
         if content is not None or not tokens:
             return content, None
@@ -270,7 +270,7 @@ class JournalOwner:
         self._actor.__ray_terminate__.remote()
 
     def at_work(self) -> tuple[int, int]:
-        """Return how many shards are at work, and how many pairs these have judged.
+        """Return the numbers of shards at work and of pairs that these have judged.
 
         Raises:
             WorkerLostError: The owner's process died.
@@ -314,7 +314,7 @@ class WorkerLedger(Ledger):
         self._unwritten: dict[bytes, bytes] = {}  # replies that were committed since a flush
 
     async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:
-        """Return what is stored for a key; else the owner reserves, which saves an exchange."""
+        """Return the cached reply; else the owner reserves, which saves an exchange."""
         if unwritten := self._unwritten.get(bytes.fromhex(key)):
             return zlib.decompress(unwritten)
         found, reservation = await self._call("content", key, tokens, usd)

@@ -23,7 +23,7 @@ from tasks.stages.vectors import TextVectors
 
 PAGE, REPORT = "kape.html", "kape.json"
 _LONGEST = 120  # of a folder's name
-_VERSION = "7"  # raised when the same pairs and vectors would give other figures
+_VERSION = "8"  # raised when the same pairs and vectors would give other figures
 
 
 class StudyData:
@@ -97,6 +97,10 @@ def study_method(
         overlap=overlap(data.training, data.test),
         left_out=Counter(data.training.left_out) + Counter(data.test.left_out),
         figures=figures,
+        nearest=tuple(
+            (data.test.queries[pair.row], data.training.queries[pair.nearest_row])
+            for pair in figures.nearest
+        ),
     )
 
 

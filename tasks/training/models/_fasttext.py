@@ -11,7 +11,6 @@ from infra.words import words
 from tasks.training.models._text import UNKNOWN
 
 SIZE = 100
-_BUCKETS = 200_000  # of n-grams; fastText's 2 million would take 800 MB
 
 
 def words_of(text: str) -> list[str]:
@@ -19,10 +18,13 @@ def words_of(text: str) -> list[str]:
     return words(text) or [UNKNOWN]
 
 
-def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:
+def fasttext(texts: Sequence[list[str]], seed: int, buckets: int) -> FastTextKeyedVectors:
     """Return vectors of the words of texts, and of their n-grams: skip-gram, fastText's defaults.
 
-    Texts are given as words, at least one in all. The seed is that of first vectors and samples.
+    Args:
+        texts: Their words, at least one in all.
+        seed: Of first vectors and samples.
+        buckets: Rows of the table that n-grams share.
     """
     most = max(Counter(chain.from_iterable(texts)).values())
     return FastText(
@@ -33,12 +35,12 @@ def fasttext(texts: Sequence[list[str]], seed: int) -> FastTextKeyedVectors:
         epochs=5,
         min_count=min(5, most),  # a small corpus has words, too
         sample=1e-4,
-        bucket=_BUCKETS,
+        bucket=buckets,
         seed=seed,
         workers=1,  # several would race
     ).wv
 
 
-def ngrams(word: str) -> list[int]:
+def ngrams(word: str, buckets: int) -> list[int]:
     """Return the rows of ``vectors_ngrams`` whose mean is the vector of an unknown word."""
-    return list(ft_ngram_hashes(word, 3, 6, _BUCKETS))
+    return list(ft_ngram_hashes(word, 3, 6, buckets))

@@ -2,8 +2,7 @@
 
 Of code the paper takes words of names, calls, literals and comments; here it is all words. The rule
 of its second pass ("NCS_postrank") is not published; this encoder fused with another method
-(``bm25+NAME``) is such a pass. Vectors are learned from the training queries and the whole searched
-code base.
+(``bm25+NAME``) is such a pass. Vectors are learned from the searched code base, and from no query.
 """
 
 import json
@@ -58,10 +57,10 @@ class Ncs(JointModel):
         self._idf: list[float] = idf.tolist()
 
     @classmethod
-    def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
-        """Return a model that is trained already: fastText on both sides, frequencies of codes."""
+    def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:  # noqa: ARG003 - unread
+        """Return a model that is trained already: fastText on code, words' frequencies."""
         documents = [words_of(code) for code in codes]
-        found = fasttext([*map(words_of, queries), *documents], recipe.seed)
+        found = fasttext(documents, recipe.seed, recipe.buckets)
         frequency = Counter(word for document in documents for word in set(document))
         frequencies = [*(frequency[word] for word in found.index_to_key), 0]
         idf = torch.tensor([log((1 + len(documents)) / (1 + n)) + 1 for n in frequencies])
@@ -77,11 +76,12 @@ class Ncs(JointModel):
 
     def _parts(self, found: list[str], kind: Kind) -> list[tuple[int, float]]:
         known = len(self._rows)
+        buckets = len(self.vectors) - known
         parts = []
         for word, count in Counter(found).items():
             row = self._rows.get(word, known)
             weight = count * self._idf[row] if kind == "code" else count / len(found)
-            rows = [row] if row < known else [known + gram for gram in ngrams(word)]
+            rows = [row] if row < known else [known + gram for gram in ngrams(word, buckets)]
             parts += [(row, weight / len(rows)) for row in rows]
         return parts
 

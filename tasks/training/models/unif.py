@@ -38,7 +38,8 @@ class Unif(TokenModel):
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
         """Return a model whose tables hold fastText vectors of both sides' words."""
         model = super().of(queries, codes, recipe)
-        found = fasttext([words_of(text) for text in (*queries, *codes)], recipe.seed)
+        texts = [words_of(text) for text in (*queries, *codes)]
+        found = fasttext(texts, recipe.seed, recipe.buckets)
         for side, table in (("query", model.query), ("code", model.code)):
             for word, row in model.vocabularies[side].get_vocab().items():
                 table.weight.data[row] = torch.tensor(found[word])

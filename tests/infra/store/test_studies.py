@@ -142,6 +142,24 @@ def test_of_programs_the_last_of_each_pair_counts(database: Database) -> None:
     assert figures.count_programs(database, labels_by(SEARCH, ["another"]), executed) == none
 
 
+@pytest.mark.parametrize(
+    ("program", "tests"),
+    [
+        ("function test_a() {}\nasync function test_b() {}\nconst test_c = () => {};\n", 3),
+        ("function test_a() {\n  const test = 1;\n}\nfunction other() {}\n", 1),
+        ("func TestA(t *testing.T) {\n\tother()\n}\n\nfunc TestB(t *testing.T) {}\n", 2),
+        ("func testdata() {}\n// func Test\n", 0),
+    ],
+)
+def test_tests_in_javascript_and_go_are_counted(
+    database: Database, program: str, tests: int
+) -> None:
+    judged = annotation(2, 1, "unclear_passed", 1, executions=(run("passed", program, 0),))
+    annotations.add_annotations(database, [judged])
+    counted = figures.count_programs(database, LABELS, ["passed"])
+    assert counted == ProgramCounts(programs=3, tests=3 + tests, executed=2)
+
+
 def test_candidates_come_by_query(database: Database) -> None:
     wanted = [QUERIES[2].query_id, QueryId("unknown")]
     found = figures.candidates_of(database, SEARCH, wanted)

@@ -46,6 +46,36 @@ def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
     assert collected.dropped == {NOT_PARSED: 1, LABEL_OF_DROPPED: 1, REPEATED_QUERY: 1}
 
 
+@pytest.mark.parametrize(
+    ("text", "is_keyword"),
+    [
+        ("tf.gather_nd", True), ("os.path.join()", True), ("read_csv", True),
+        ("read_csv pandas", False), ("quicksort", False), ("unique elements", False),
+        ("python 3.8", False), ("3.8", False), ("how to use os.path.join", False), ("c++", False),
+    ],
+)  # fmt: skip
+def test_plain_technical_keywords_are_left_out_with_their_labels(
+    text: str, is_keyword: bool
+) -> None:
+    chain = FilterChain(("technical-keywords",))
+    collection, stream = Merged(chain), Merged(chain)
+    function = parse_function("def f(x):\n    return x", "here")
+    asked = [Query.of(text), Query.of("sort a list")]
+    labels = [
+        Label(query_id=query.query_id, code_id=function.code.code_id, origin="o", relevance=1.0)
+        for query in asked
+    ]
+    collection.add_queries(asked)
+    collection.add_function(function)
+    collection.add_labels(labels)
+    found = collection.collected(INFO)
+    kept = asked[is_keyword:]
+    assert [*found.queries] == kept == [*stream.queries(asked)]
+    assert [*found.labels] == labels[is_keyword:] == [*stream.new_labels(labels)]
+    counts = {"query that is a plain technical keyword": 1, LABEL_OF_DROPPED: 1}
+    assert dict(found.dropped) == (counts if is_keyword else {}) == dict(stream.dropped)
+
+
 def test_a_collection_whose_functions_are_all_dropped_is_refused_with_the_reasons() -> None:
     with pytest.raises(SourceError, match=r"toy has no function.*1 x function does not parse"):
         merged(BAD).collected(INFO)

@@ -265,9 +265,16 @@ def test_a_folder_that_cannot_be_computed_is_refused(
         encoders.get(f"checkpoint:{tmp_path / 'st'}")()
 
 
-def test_a_checkpoint_like_codexglue_is_read_by_its_pooler_and_its_products(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_of_codexglue", [False, True])
+def test_a_checkpoint_like_codexglue_is_read_by_its_pooler_and_its_products(
+    tmp_path: Path, is_of_codexglue: bool
+) -> None:
     folder = make_checkpoint("codexglue", tmp_path / "checkpoint-best-mrr", 32)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
+    if is_of_codexglue:  # what it trained lies beside the base's weights
+        model = AutoModel.from_config(model.config)
+        weights = {f"encoder.{name}": rows for name, rows in model.state_dict().items()}
+        torch.save(weights, folder / "model.bin")
     reference = f"checkpoint:kape={folder}?like=codexglue&dimension=32"
     kape = encoders.get(reference)
     tokens = tokenizer.tokenize(" ".join(TEXTS[1].split()))[:254]

@@ -201,13 +201,15 @@ def test_weights_in_half_precision_are_computed_in_single(tmp_path: Path) -> Non
     assert loaded("minilm", folder).network.transformer.dtype == torch.float32
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "pytorch_model.bin"])
+@pytest.mark.parametrize("file", ["model.safetensors", "pytorch_model.bin", "model.bin"])
 def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
     tmp_path: Path, file: str
 ) -> None:
     folder = make_checkpoint("minilm", tmp_path / "model", 384)
-    if file == "pytorch_model.bin":
-        torch.save(load_file(folder / "model.safetensors"), folder / file)
+    if file != "model.safetensors":
+        prefix = "encoder." if file == "model.bin" else ""
+        weights = load_file(folder / "model.safetensors")
+        torch.save({f"{prefix}{name}": rows for name, rows in weights.items()}, folder / file)
         (folder / "model.safetensors").unlink()
     config = json.loads((folder / "config.json").read_text())
     for claim in (
@@ -254,14 +256,17 @@ class Hostile:
         return Path.write_text, (self._victim, "ran")
 
 
-def test_a_pickle_of_weights_runs_no_code(tmp_path: Path) -> None:
+@pytest.mark.parametrize("file", ["pytorch_model.bin", "model.bin"])
+def test_a_pickle_of_weights_runs_no_code(tmp_path: Path, file: str) -> None:
     folder = make_checkpoint("minilm", tmp_path / "model", 384)
-    weights = load_file(folder / "model.safetensors")
+    prefix = "encoder." if file == "model.bin" else ""
+    found = load_file(folder / "model.safetensors")
+    weights: dict[str, object] = {f"{prefix}{name}": rows for name, rows in found.items()}
     (folder / "model.safetensors").unlink()
-    torch.save(weights, folder / "pytorch_model.bin")
+    torch.save(weights, folder / file)
     assert loaded("minilm", folder).encode(["x"], "code", 1).shape == (1, 384)
     victim = tmp_path / "victim"
-    torch.save({**weights, "x": Hostile(victim)}, folder / "pytorch_model.bin")
+    torch.save({**weights, "x": Hostile(victim)}, folder / file)
     with pytest.raises(EncoderError, match="cannot load encoder 'minilm'"):
         loaded("minilm", folder)
     assert not victim.exists()

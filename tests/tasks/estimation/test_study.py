@@ -23,6 +23,7 @@ from tasks.estimators import (
     EstimationData,
     PairVectors,
     estimators,
+    ranks_among,
 )
 from tasks.estimators.kape import KAPE
 
@@ -116,6 +117,23 @@ def test_kape_and_its_neighbours_are_those_of_the_estimator() -> None:
     assert [each.k for each in figures.neighbours] == list(range(3, 11))
     equal = figures.whole.kape["fixed-equal"]["MRR"]
     assert equal[0] == figures.whole.kape[KAPE_WEIGHTING]["MRR"][0], "one neighbour has weight 1"
+
+
+def test_ten_queries_stand_beside_their_nearest_training_queries() -> None:
+    figures, _ = studied()
+    training, test = pairs(300, 1), pairs(TESTED, 2)
+    data = EstimationData.of_pairs(training, test)
+    near, ranks = data.nearest(1), ranks_among(test)
+    of_nearest = ranks_among(training, near.rows[:, 0])
+    rows = range(0, TESTED, 9)
+    assert [
+        (each.row, each.nearest_row, each.rank, each.nearest_rank, each.similarity)
+        for each in figures.nearest
+    ] == [
+        (row, near.rows[row, 0], ranks[row], of_nearest[row], near.similarities[row, 0])
+        for row in rows
+    ]
+    assert figures.equal_ranks == (ranks == of_nearest).mean()
 
 
 def test_all_steps_are_reported_and_the_figures_survive_json() -> None:

@@ -1,6 +1,5 @@
 """KAPE against cases worked by hand, and laws of its weights."""
 
-import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -16,7 +15,6 @@ from tasks.estimators import (
     PairVectors,
     Positions,
     Ranks,
-    estimators,
 )
 from tasks.estimators.kape import (
     KAPE,
@@ -26,6 +24,7 @@ from tasks.estimators.kape import (
     neighbour_weights,
     neighbours_used,
 )
+from tasks.reports.kape_paper import published_tables
 
 # Seven training pairs and three test queries in the plane; their cosines, by hand:
 #          q1    q2    q3    q4    q5    q6    q7     the three nearest
@@ -129,31 +128,15 @@ def test_the_first_neighbour_of_the_paper_s_example_is_kept() -> None:
 def test_table_6_is_made_by_leaving_out_the_far_neighbours() -> None:
     """Similarities of 600 documentation queries to their ten nearest of 7,800 others, MiniLM."""
     nearest = np.load(Path(__file__).with_name("nearest_similarities.npy")) / np.iinfo("u2").max
-    published = tomllib.loads(Path(__file__).with_name("published_kape.toml").read_text("utf-8"))
-    means = [means for by_model in published["table6"].values() for means in by_model.values()]
+    tables = published_tables()
+    means = [row.mean for by_model in tables.table6.values() for row in by_model.values()]
     lowest, highest = np.min(means, axis=0), np.max(means, axis=0)
     ours = np.array([each.mean for each in neighbours_used(nearest, range(3, 11))])
     assert (ours > lowest).all()
     assert (ours < highest).all()
-    go = np.array([6282, 2896, 3604, 1406, 102]) / 14_291  # with GraphCodeBERT
+    queries = tables.used["Go"]["GraphCodeBERT"]
+    go = np.array([queries[number] for number in (10, 9, 8, 7, 6)]) / sum(queries.values())
     assert shares(kept_neighbours(nearest)) == pytest.approx(go, abs=0.05)
-
-
-def test_our_estimators_have_the_facts_of_table_3() -> None:
-    facts = {
-        name: (estimators.get(name).uses_labels, estimators.get(name).is_stable)
-        for name in estimators
-    }
-    assert facts == {
-        "random-test": (True, False),
-        "random-training": (False, False),
-        "pace": (True, True),
-        "deepgini": (True, True),
-        "least-confidence": (True, True),
-        "margin": (True, True),
-        "max-entropy": (True, True),
-        "kape": (False, True),
-    }
 
 
 def shares(kept: Kept) -> list[float]:

@@ -1,4 +1,7 @@
-"""Laws that every registered filter keeps, with those of `FilterChain` and of `parseable`."""
+"""Laws that every registered filter keeps, with those of `FilterChain` and of `parseable`.
+
+Covers `tasks.filters.technical_keywords`, with `tests.tasks.corpus.test_corpus`.
+"""
 
 import pytest
 

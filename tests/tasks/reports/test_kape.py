@@ -21,6 +21,59 @@ def test_every_table_has_as_many_cells_as_columns_and_a_row_for_each_method() ->
     assert len(tables.neighbours_table(report).rows) == 4 * 5  # weightings, and neighbours used
 
 
+def test_ten_queries_stand_beside_their_nearest_with_texts_ranks_and_cosine() -> None:
+    report = kape_report()
+    table = tables.nearest_table(report)
+    assert len(table.rows) == 4 * 9
+    pair = report.studied[0].figures.nearest[2]
+    row = table.rows[2]
+    assert row[:2] == ("docs, good", f"test query {pair.row}")
+    assert str(row[2]).startswith(f"training query {pair.nearest_row} of words")
+    assert str(row[2]).endswith(" …")
+    assert row[3:] == (
+        f"{1 / pair.rank:.4f}", f"{1 / pair.nearest_rank:.4f}", f"{pair.similarity:.4f}",
+    )  # fmt: skip
+
+
+def test_the_better_method_comes_first_by_kape_and_by_the_truth() -> None:
+    rows = tables.order_table(kape_report()).rows
+    assert rows == [
+        (name, "good > bad", "good > bad", "yes", "1.0000") for name in ("docs", "cosqa")
+    ]
+
+
+def test_rivals_stand_on_both_halves_with_their_own_truth() -> None:
+    report = kape_report()
+    halves = tables.halves_tables(report)
+    assert len(halves) == 4 * 2
+    first = report.studied[0].figures.parts[1]
+    assert halves[0].rows[0][:2] == ("similar: truth", f"{first.truth['MRR']:.4f}")
+    rival = next(each for each in first.rivals if each.estimator == "deepgini")
+    found = next(row for row in halves[0].rows if row[0] == "similar: deepgini")
+    assert found[2:] == tuple(f"{value:.4f}" for value in rival.means["MRR"])
+
+
+def test_shares_by_neighbours_used_add_up_to_one() -> None:
+    for row in tables.used_table(kape_report()).rows:
+        assert abs(sum(float(str(cell)) for cell in row[1:]) - 1) < 0.01
+
+
+def test_the_papers_tables_stand_on_the_page() -> None:
+    page = html_page(kape_document(kape_report()))
+    figures = (
+        "0.8223",
+        "0.9919",
+        "16.4",
+        "17.8",
+        "48,791",
+        "2,209",
+        "0.0219",
+        "6 / 8.92",
+        "0.6788",
+    )
+    assert [figure for figure in figures if figure not in page] == []
+
+
 def test_errors_are_those_of_the_figures() -> None:
     report = kape_report()
     first = report.studied[0].figures

@@ -73,7 +73,7 @@ def test_filters_drop_functions_and_their_labels(tmp_path: Path) -> None:
     assert len(pairs.labels) == 1
     assert pairs.dropped == {
         "function does not parse: Python 2 statement": 1,
-        "label of a dropped function": 1,
+        "label of a dropped query or function": 1,
     }
 
 

@@ -139,7 +139,7 @@ def test_functions_that_do_not_parse_are_dropped_and_counted_with_their_labels(
         "function does not parse: nested too deeply": 1,
         "function does not parse: invalid syntax": 2,
         "text without a function": 2,
-        "label of a dropped function": 1,
+        "label of a dropped query or function": 1,
     }
 
 

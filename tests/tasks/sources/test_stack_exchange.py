@@ -53,6 +53,17 @@ def test_one_answer_may_stand_for_two_questions_and_a_filter_drops_code(tmp_path
     assert sum(collected.dropped.values()) == 3
 
 
+def test_the_questions_of_an_evaluation_are_read_from_its_file(tmp_path: Path) -> None:
+    posts = [question(1, "How to double", 5), question(2, "Double it", 9)]
+    posts += [answer(3, 1, 2, JAVA), answer(4, 2, 2, "twice(2)")]
+    file = dump(tmp_path / "Posts.xml", posts)
+    asked = tmp_path / "287_android_questions.json"
+    asked.write_text('[{"stackoverflow_id": 2, "question": "Twice", "answer": "x"}]', "utf-8")
+    collected = read(file, evaluated=asked)
+    assert [query.text for query in collected.queries] == ["How to double"]
+    assert collected.notes[0].endswith("1 that an evaluation does not ask")
+
+
 def test_a_tag_may_have_any_sign(tmp_path: Path) -> None:
     posts = [question(1, "Sort it", Tags="<c++><.net>"), answer(2, 1, 1, "sort(a);")]
     assert len(read(dump(tmp_path / "a.xml", posts), tags="c++,.net").queries) == 1

@@ -11,8 +11,10 @@ import torch
 from prefect.logging import disable_run_logger
 
 from infra.errors import CosqaError, SettingsError
-from infra.settings import PublishSettings, Settings, StoreSettings
+from infra.settings import PublishSettings, Settings, StoreSettings, TrainingSettings
 from infra.store import open_database
+from infra.words import words
+from tasks.benchmarks import write_benchmark
 from tasks.encoders import Vectors, encoders
 from tasks.encoders._reference import content_digest
 from tasks.runtime.caching import is_done
@@ -21,6 +23,7 @@ from tasks.stages import train as stage
 from tasks.stages.train import TrainedEncoder, TrainingInput, train_encoder
 from tasks.training import trainer
 from tasks.training.job import History, TrainingJob, TrainingProgress
+from tests.tasks.reports.leaderboard.cases import benchmark as forty_queries
 from tests.tasks.training.world import checkpoint, inputs_of, rows, vectors_of, write_lines
 
 TEXTS = ["read a file 7", "def add(a, b):\n    return a + b", "", "sort"]
@@ -163,6 +166,27 @@ def test_each_model_that_begins_with_nothing_is_an_encoder(
     told = json.loads((trained.folder / "encoder.json").read_text())
     assert (told["kind"], told["base"], told["reading"]) == (base, {}, {})
     assert encoders.get(trained.reference).spec.source.startswith(inputs.recipe.source)
+
+
+@pytest.mark.parametrize("form", ["lines", "export", "parts"])
+def test_a_corpus_without_a_question_trains_a_model_of_code_alone(
+    tmp_path: Path, form: str
+) -> None:
+    lines = [{"code": f"def seek_mail(x):\n    return corpusword(x, {n})"} for n in range(9)]
+    data = write_lines(tmp_path / "corpus.jsonl", lines)
+    if form == "export":
+        data = tmp_path / "benchmark"
+        write_benchmark(forty_queries(), data)
+    elif form == "parts":
+        data = write_lines(tmp_path / "parts" / "train.jsonl", rows(9)).parent
+    test = run(tmp_path / "other", inputs_of(tmp_path, "ncs", name="other")).test
+    inputs = TrainingInput(data, test, TrainingSettings(base="ncs", name="corpus"))
+    assert inputs.data.train.queries == ()
+    trained = run(tmp_path, inputs)
+    known = set(json.loads((trained.folder / "words.json").read_text()))
+    assert ("corpusword" in known) == (form == "lines")
+    texts = (*inputs.data.train.codes, *(code.text for code in inputs.data.test.codes))
+    assert known <= {word for text in texts for word in words(text)}
 
 
 def test_the_same_training_gives_the_same_folder_and_is_not_done_twice(

@@ -139,7 +139,8 @@ def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
     others = (
         "query equal to an earlier one", "documentation that is no query",
         "paragraph that documents several functions", "pair that was not drawn",
-        "label given twice", "label of a pair that has a higher one", "label of a dropped function",
+        "label given twice", "label of a pair that has a higher one",
+        "label of a dropped query or function", "query that is a plain technical keyword",
         "label of a function that is in no chosen source of codes", "file does not parse",
         "file whose name is not UTF-8",
     )  # fmt: skip
@@ -153,7 +154,9 @@ def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
     assert figures["functions read", "items"].value == 10 + 2 * len(functions)
     assert all(figures[f"dropped: {reason}", "items"].value == 2 for reason in facts.dropped)
     assert figures["functions in go", "with documentation"].value == 1
-    assert figures["functions in python", "without documentation"].value == 4
+    assert figures["functions in python", "all"].value == 7
+    assert figures["functions in all languages", "with documentation"].value == 4
+    assert figures["functions in all languages", "all"].value == 10
 
 
 def test_an_unknown_cost_stays_unknown(tmp_path: Path) -> None:

@@ -65,11 +65,12 @@ def test_codesearchnets_rows_add_up() -> None:
         assert sum(parts) == grades[language, "all"].value
     total = sum(grades[language, "all"].value for language in languages)
     assert total == grades["all", "all"].value
-    corpus = typed("", paper="csn")
+    corpus = typed("corpus", paper="csn")
+    every = "functions in all languages"
     for column in ("with documentation", "all"):
-        rows = [each.value for (row, of), each in corpus.items() if of == column and row != "all"]
-        assert sum(rows) == corpus["all", column].value
-    python = corpus["Python", "all"].value
+        rows = [each.value for (row, of), each in corpus.items() if of == column and row != every]
+        assert sum(rows) == corpus[every, column].value
+    python = corpus["functions in python", "all"].value
     assert python == value("corpus", "functions read", "items")
 
 

@@ -115,13 +115,13 @@ def test_the_bag_is_the_maximum_over_words_and_the_fusion_lies_within_tanh() -> 
 TEXTS = [["read", "json"], ["read", "mail"]] * 9
 PROGRAM = f"""
 from tasks.training.models._fasttext import fasttext
-found = fasttext({TEXTS}, 3)
+found = fasttext({TEXTS}, 3, 1000)
 print(found.index_to_key, found["read"].tolist(), found["unheard"].tolist())
 """
 
 
 def test_vectors_do_not_depend_on_the_process_and_its_hashes() -> None:
-    found = fasttext(TEXTS, 3)
+    found = fasttext(TEXTS, 3, 1000)
     told = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "PYTHONHASHSEED": "1"},
@@ -133,12 +133,12 @@ def test_vectors_do_not_depend_on_the_process_and_its_hashes() -> None:
 
 
 def test_a_corpus_without_a_frequent_word_has_vectors_too() -> None:
-    found = fasttext([["read"], ["json"]], 1)
+    found = fasttext([["read"], ["json"]], 1, 1000)
     assert sorted(found.index_to_key) == ["json", "read"]
 
 
 def test_words_under_the_count_are_left_to_their_n_grams() -> None:
-    found = fasttext([["read"] * 5 + ["json"] * 4], 1)
+    found = fasttext([["read"] * 5 + ["json"] * 4], 1, 1000)
     assert found.index_to_key == ["read"]
     assert found["json"].shape == (SIZE,)
     assert np.linalg.norm(found["json"]) > 0
@@ -178,15 +178,15 @@ def test_one_direction_of_the_lstm_begins_at_the_last_real_token() -> None:
 
 
 QUERIES = ["read json", "read mail"] * 3
-CODES = ["readJson(read)", "read_mail()", "sort(json)"] * 2
+CODES = ["readJson(read)", "read_mail()", "sort(json)"] * 3
 
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[FastTextKeyedVectors]:
     kept: list[FastTextKeyedVectors] = []
 
-    def remembered(texts: list[list[str]], seed: int) -> FastTextKeyedVectors:
-        kept.append(fasttext(texts, seed))
+    def remembered(texts: list[list[str]], seed: int, buckets: int) -> FastTextKeyedVectors:
+        kept.append(fasttext(texts, seed, buckets))
         return kept[-1]
 
     monkeypatch.setattr(ncs, "fasttext", remembered)
@@ -200,9 +200,19 @@ def test_vectors_are_those_of_a_hand_computation(found: list[FastTextKeyedVector
     query = model(model.features(["Read json, read!"], "query"), "query")
     torch.testing.assert_close(query[0], (2 * vector["read"] + vector["json"]) / 3)
     code = model(model.features(["unheard.sort(json, json)"], "code"), "code")
-    idf, others = log(7 / 5) + 1, log(7) + 1
+    idf, others = log(10 / 7) + 1, log(10) + 1
     expected = 2 * idf * vector["json"] + others * (vector["sort"] + vector["unheard"])
     torch.testing.assert_close(code[0], expected)
+
+
+def test_ncs_meets_no_query_and_has_the_table_of_n_grams_that_is_asked_for(
+    found: list[FastTextKeyedVectors],
+) -> None:
+    recipe = Ncs.recipe.model_copy(update={"buckets": 500})
+    model = Ncs.of(["asked asked asked asked asked", *QUERIES], CODES, recipe)
+    assert "asked" not in found[0].index_to_key
+    assert len(model.vectors) == len(found[0].index_to_key) + 500
+    torch.testing.assert_close(model.vectors, Ncs.of([], CODES, recipe).vectors)
 
 
 def test_queries_are_lower_cased_and_keep_their_punctuation() -> None:
@@ -272,7 +282,8 @@ UNIF_CODES = ["readJson(path)", "read_mail()"] * 3
 
 def test_tables_begin_with_fasttext_and_vectors_are_those_of_a_hand_computation() -> None:
     model = Unif.of(UNIF_QUERIES, UNIF_CODES, Unif.recipe)
-    found = fasttext([words(text) for text in (*UNIF_QUERIES, *UNIF_CODES)], Unif.recipe.seed)
+    texts = [words(text) for text in (*UNIF_QUERIES, *UNIF_CODES)]
+    found = fasttext(texts, Unif.recipe.seed, Unif.recipe.buckets)
     read, json, mail = (torch.tensor(found[word]) for word in ("read", "json", "mail"))
     with torch.no_grad():
         query = model(model.features(["mail JSON read", "json read"], "query"), "query")

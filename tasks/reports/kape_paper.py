@@ -1,0 +1,207 @@
+"""The figures that the KAPE paper prints, read from ``kape_paper.toml``, as tables like ours."""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import Field
+
+from infra.records import Record
+from tasks.estimation.study_figures import BUDGETS
+from tasks.estimators.kape import MOST_NEIGHBOURS
+from tasks.reports.document import Table
+from tasks.reports.text import NONE
+from tasks.studies import published_figures
+
+KS = tuple(range(1, MOST_NEIGHBOURS + 1))
+MRR = "MRR"
+K_HEADER = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
+NEAREST = ("reciprocal rank", "of the nearest", "cosine")
+PAIRS = ("training pairs", "validation pairs", "test pairs")
+_FILE = Path(__file__).with_suffix(".toml")
+
+Cell = TypeVar("Cell")
+Values = tuple[float, ...]
+
+
+class PublishedFacts(Record):
+    """What Table 3 says of an estimator."""
+
+    uses_labels: bool
+    is_stable: bool
+
+
+class PublishedKape(Record):
+    """A row of Table 5: estimates for k = 1 to 10, and their mean and deviation as printed."""
+
+    values: Values = Field(min_length=10, max_length=10)
+    mean: float
+    deviation: float
+
+
+class PublishedNeighbours(Record):
+    """A row of Table 6: for k = 3 to 10 the fewest neighbours used of a query, and the mean."""
+
+    minimum: tuple[int, ...] = Field(min_length=8, max_length=8)
+    mean: Values = Field(min_length=8, max_length=8)
+
+
+class PublishedTables(Record):
+    """The tables of the paper.
+
+    Attributes:
+        title: Of the paper.
+        budgets: Of Table 4, in per cent of the test queries.
+        table1: Data set → model → test queries' reciprocal ranks, those of their nearest training
+            queries, and the cosines.
+        judged: Model → right answers of 23 Java questions, on average over five developers, and
+            KAPE's estimate.
+        sizes: Data set → training, validation and test pairs.
+        table2: Model → data set → MRR on its validation and on its test set.
+        table3: Estimator → facts.
+        table4: Data set → model → estimator → estimates at the budgets, or a single one.
+        table5: Model → data set → KAPE's estimates.
+        table6: Data set → model → neighbours used.
+        used: Data set → model → neighbours used at k = 10 → queries.
+        table7: Data set → model → weighting → estimates for k = 1 to 10.
+    """
+
+    title: str
+    budgets: tuple[int, ...]
+    table1: dict[str, dict[str, tuple[tuple[float, float, float], ...]]]
+    judged: dict[str, tuple[float, float]]
+    sizes: dict[str, tuple[int, int, int]]
+    table2: dict[str, dict[str, tuple[float, float]]]
+    table3: dict[str, PublishedFacts]
+    table4: dict[str, dict[str, dict[str, Values]]]
+    table5: dict[str, dict[str, PublishedKape]]
+    table6: dict[str, dict[str, PublishedNeighbours]]
+    used: dict[str, dict[str, dict[int, int]]]
+    table7: dict[str, dict[str, dict[str, Values]]]
+
+
+@cache
+def published_tables() -> PublishedTables:
+    """Return the tables of the paper."""
+    return PublishedTables.model_validate(tomllib.loads(_FILE.read_text("utf-8")))
+
+
+def cells_of(table: Mapping[str, Mapping[str, Cell]]) -> Iterator[tuple[str, str, Cell]]:
+    """Yield row, column and cell of a table."""
+    for row, cells in table.items():
+        for column, cell in cells.items():
+            yield row, column, cell
+
+
+def score(value: float | None) -> str:
+    """Return a score to four digits, as the paper prints them."""
+    return NONE if value is None else f"{value:.4f}"
+
+
+def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]]) -> Table:
+    """Return estimates at all budgets (Table 4); a single one is by an estimator without labels."""
+    rows = [
+        (name, score(values[0]), *[NONE] * len(BUDGETS))
+        if len(values) == 1
+        else (name, NONE, *map(score, values))
+        for name, values in estimates
+    ]
+    header = ("estimator", "no labels", *(f"{each}%" for each in BUDGETS))
+    return Table(header, rows, caption=caption)
+
+
+def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Table:
+    """Return what each estimator selects, and whether it uses labels and is stable (Table 3)."""
+    rows = [
+        (
+            name,
+            "test queries" if uses_labels else "training queries",
+            "as the budget allows" if uses_labels else "as many as test queries",
+            "yes" if uses_labels else "no",
+            "yes" if is_stable else "no",
+        )
+        for name, (uses_labels, is_stable) in facts.items()
+    ]
+    header = ("estimator", "selected", "how many", "labour", "stable")
+    return Table(header, rows, text_columns=5, caption=caption)
+
+
+def _trained() -> Table:
+    """Return Table 8: scores of models that are trained from nothing."""
+    rows: dict[str, dict[str, float]] = {}
+    for each in published_figures():
+        if (each.paper, each.place) == ("kape", "Table 8"):
+            rows.setdefault(each.row, {})[each.column] = each.value
+    columns = next(iter(rows.values()))
+    return Table(
+        ("model", *columns),
+        [(model, *map(score, values.values())) for model, values in rows.items()],
+        caption="KAPE, Table 8: MRR of models trained from nothing",
+    )
+
+
+def published() -> list[Table]:
+    """Return the paper's tables: 1, sizes of its data, 2 to 8, and people's judgements."""
+    paper = published_tables()
+    truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}
+
+    def caption(number: int, name: str, model: str) -> str:
+        return f"KAPE, Table {number}: {name}, {model}, truth {score(truth[name, model])}"
+
+    both = [
+        (model, *(f"{score(valid)} / {score(test)}" for valid, test in by_data.values()))
+        for model, by_data in paper.table2.items()
+    ]
+    sizes = [(name, *(f"{each:,}" for each in three)) for name, three in paper.sizes.items()]
+    by_k = [
+        (f"{name}, {model}",
+         *map(score, (truth[name, model], *row.values, row.mean, row.deviation)))
+        for model, name, row in cells_of(paper.table5)
+    ]  # fmt: skip
+    neighbours = [
+        (f"{name}, {model}",
+         *(f"{low} / {mean:.2f}" for low, mean in zip(row.minimum, row.mean, strict=True)))
+        for name, model, row in cells_of(paper.table6)
+    ]  # fmt: skip
+    header = ("model", *next(iter(paper.table2.values())))
+    weightings = [
+        Table(
+            ("weighting", *map(str, KS)),
+            [(weighting, *map(score, values)) for weighting, values in estimates.items()],
+            caption=caption(7, name, model),
+        )
+        for name, model, estimates in cells_of(paper.table7)
+    ]
+    nearest = [
+        Table(
+            ("test query", *NEAREST),
+            [(f"{number}", *map(score, row)) for number, row in enumerate(rows, 1)],
+            caption=f"KAPE, Table 1: {name}, {model}",
+        )
+        for name, model, rows in cells_of(paper.table1)
+    ]  # fmt: skip
+    judged = [(model, f"{right:g}", score(right / 23), score(estimate))
+              for model, (right, estimate) in paper.judged.items()]  # fmt: skip
+    return [
+        *nearest,
+        Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
+        Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets"),
+        estimator_table(
+            "KAPE, Table 3: estimators",
+            {name: (facts.uses_labels, facts.is_stable) for name, facts in paper.table3.items()},
+        ),
+        *(budget_table(caption(4, n, m), e.items()) for n, m, e in cells_of(paper.table4)),
+        Table(K_HEADER, by_k, caption="KAPE, Table 5: MRR by k"),
+        Table(
+            ("data set, method", *map(str, KS[2:])), neighbours,
+            caption="KAPE, Table 6: neighbours used, fewest / mean, by k",
+        ),
+        *weightings,
+        _trained(),
+        Table(
+            ("model", "right of 23", "share", "KAPE"), judged,
+            caption="KAPE, human evaluation: 23 Java questions, mean of five developers",
+        ),
+    ]  # fmt: skip
