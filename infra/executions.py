@@ -1,7 +1,5 @@
 """Records of test programs' runs, and the base of all records."""
 
-from math import sqrt
-from statistics import NormalDist
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -91,8 +89,11 @@ class MutantRun(Record):
     It is ``assertion_failed`` too where the mutant's value made a line of the program itself raise.
     """
 
+    added: ClassVar[frozenset[str]] = frozenset({"line"})
+
     change: str
     outcome: Outcome
+    line: int = 0  # of the mistake; 0 where it is not known
 
 
 class OracleReport(Record):
@@ -129,20 +130,6 @@ class OracleReport(Record):
     def judged(self) -> int:
         """Number of mutants that ran to an end; one that raises or hangs dies to any call."""
         return self.killed + len(self.survivors)
-
-    @property
-    def mutation_interval(self) -> tuple[float, float] | None:
-        """The 80% confidence interval (Wilson, 1927) of the mutation score, None without any.
-
-        The score is the share of killed mutants among those that ran to an end.
-        """
-        if not self.judged:
-            return None
-        n, z = self.judged, NormalDist().inv_cdf(0.9)
-        share, spread = self.killed / n, 1 + z * z / n
-        middle = (share + z * z / (2 * n)) / spread
-        half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / spread
-        return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 class RepairStep(Record):

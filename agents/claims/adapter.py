@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from agents.claims.literals import expression, settings_in
 from agents.gates.static_checks import names_defined_by
+from agents.gates.stubs import function_names
 from infra.languages._programs import (
     DUMMY,
     FunctionNode,
@@ -22,7 +23,6 @@ from infra.languages._programs import (
     is_deep,
     names_bound_by,
     parse,
-    parse_or_none,
 )
 
 NAME = "answer"
@@ -111,7 +111,7 @@ def works_on_arguments(text: str) -> bool:
 
 def with_marks(function: ast.FunctionDef, code: str, mark: str) -> None:
     """Change a checked adapter: pass to a function, by its name, all that the adapter makes."""
-    names = _names_of(function, names_defined_by(code), _functions_in(code))
+    names = _names_of(function, names_defined_by(code), function_names(code))
     body = [*map(_without_annotation, function.body)]
     function.body = []
     for statement in body:
@@ -133,7 +133,7 @@ def _fault_of(tree: ast.Module, code: str) -> str:
                 return fault
         elif node is not function:
             return f"beside {NAME} it may have imports alone"
-    return _fault_of_body(function, target_names, _functions_in(code))
+    return _fault_of_body(function, target_names, function_names(code))
 
 
 def _fault_of_import(node: ast.Import | ast.ImportFrom, target_names: Collection[str]) -> str:
@@ -146,12 +146,6 @@ def _fault_of_import(node: ast.Import | ast.ImportFrom, target_names: Collection
         if name == "*" or name in taken or (name in _MAKERS and name in renamed):
             return f"line {node.lineno} gives {name} another meaning"
     return ""
-
-
-def _functions_in(code: str) -> frozenset[str]:
-    tree = parse_or_none(code)
-    nodes = ast.walk(tree) if tree else ()
-    return frozenset(node.name for node in nodes if isinstance(node, FunctionNode))
 
 
 def _fault_of_body(

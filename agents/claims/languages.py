@@ -31,7 +31,7 @@ from agents.claims.literals import (
     surroundings_of,
     value_of,
 )
-from agents.claims.program import TEST
+from agents.claims.program import NOT_SAID, TEST
 from infra.languages._programs import UNREADABLE, ast
 from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
@@ -51,6 +51,8 @@ class _Adapter(ABC):
     parameters: ClassVar[frozenset[str]]  # kinds of their nodes
     constants: ClassVar[frozenset[str]]
     makes: ClassVar[frozenset[str]]  # what may be called to make an argument
+    hands_on: ClassVar[frozenset[str]]  # what may be called on what the code gave
+    getters: ClassVar[frozenset[str]] = frozenset()  # methods of it that may be called
 
     def __init__(self, function: Node, code_names: Collection[str]) -> None:
         self._function = function
@@ -119,6 +121,20 @@ class _Adapter(ABC):
         self._results.update(text_of(one) for one in names if one.type == "identifier")
         return True
 
+    def _calls(self, node: Node) -> bool:
+        """Return True if a call is one of the code, or hands out what one gave."""
+        function, arguments = map(node.child_by_field_name, ("function", "arguments"))
+        if function is None or arguments is None:
+            return False
+        name, given = _OF_MODULE.sub("", text_of(function)), arguments.named_children
+        owner = function.child_by_field_name("operand")  # in Go
+        if owner is None and name in self.hands_on:
+            return len(given) == 1 and self._hands_out(given[0])
+        name = name.rpartition(".")[2] if owner else name
+        if owner and name in self.getters and self._hands_out(owner):
+            return not given
+        return name in self._code_names and self._takes([owner, *given] if owner else given)
+
 
 def _statements(body: Node) -> list[Node]:
     """Return the statements of a block, which some releases of the grammar put into a list."""
@@ -179,15 +195,6 @@ class _JavaScriptAdapter(_Adapter):
             return is_spread and self._hands_out(parts[0].named_children[0])
         return kind == "call_expression" and self._calls(node)
 
-    def _calls(self, node: Node) -> bool:
-        """Return True if a call is one of the code, or hands out what one gave."""
-        function, arguments = map(node.child_by_field_name, ("function", "arguments"))
-        name = _OF_MODULE.sub("", text_of(function)) if function else ""
-        given = arguments.named_children if arguments else []
-        if name in self.hands_on:
-            return len(given) == 1 and self._hands_out(given[0])
-        return name in self._code_names and self._takes(given)
-
 
 class _GoAdapter(_Adapter):
     language = Go
@@ -202,7 +209,7 @@ class _GoAdapter(_Adapter):
         "uint64", "float32", "float64", "rune", "byte", "string",
     })  # fmt: skip
     hands_on = frozenset({"string", "int", "float64"})
-    getters = frozenset({"String", "Bytes"})  # methods of buffers and the like
+    getters = frozenset({"String", "Bytes"})  # of buffers and the like
     # What is made of its parts → the field with them, "" for all; whether it is a container.
     made_of: ClassVar[dict[str, tuple[str, bool]]] = {
         "unary_expression": ("operand", False),
@@ -263,20 +270,6 @@ class _GoAdapter(_Adapter):
             return is_constant and operand is not None and self._hands_out(operand)
         return kind == "call_expression" and self._calls(node)
 
-    def _calls(self, node: Node) -> bool:
-        """Return True if a call is one of the code, or hands out what one gave."""
-        function, arguments = map(node.child_by_field_name, ("function", "arguments"))
-        if function is None or arguments is None:
-            return False
-        name, given = text_of(function), arguments.named_children
-        owner = function.child_by_field_name("operand")
-        if owner is None and name in self.hands_on:
-            return len(given) == 1 and self._hands_out(given[0])
-        name = name.rpartition(".")[2] if owner else name
-        if owner and name in self.getters and self._hands_out(owner):
-            return not given
-        return name in self._code_names and self._takes([owner, *given] if owner else given)
-
 
 class SyntaxTreeClaims(ABC):
     """Claims on code of a language that is read by tree-sitter."""
@@ -325,7 +318,7 @@ class SyntaxTreeClaims(ABC):
             try:
                 line = self._call(parts_of(claim, makes=makes))
             except (*UNREADABLE, ValueError, TypeError, ArithmeticError) as error:
-                message = f"not said in {title}: {error}"[:200]
+                message = f"{NOT_SAID}{title}: {error}"[:200]
                 line = self.failure.format(json.dumps(message, ensure_ascii=False))
             lines.append(self.test.format(f"{TEST}{number}", line))
         return "\n".join(lines)

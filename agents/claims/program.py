@@ -20,8 +20,14 @@ from infra.records import CaseResult, ExecutionResult, Record
 _ADAPTED, TEST = "adapted_answer", "test_claim_"
 _OF_OTHERS = ("\nclaims.adapter = ", "\nfunc claimsOutcome(")  # JavaScript, Go
 _OURS = "_of_claims"  # behind our own names where the code under test has these
-# The line of the assertion comes last: what a code gives may hold what looks like one.
-_GAVE = re.compile(r"\A(gave|formed) (?:(.*) \(line \d+: assert .*|(.*))\Z", re.DOTALL)
+# The line of the assertion comes last, or is cut off: what a code gives may hold what looks like
+# one. Another line at the end is that by which an assertion of the code itself came here.
+_GAVE = re.compile(
+    r"\A(gave|formed) (?:(.*) \(line \d+: assert (?:alike|suits)[\w(), ']*"
+    r"|(?!.* \(line \d+: [^\n]*\)\Z)(.*))\Z",
+    re.DOTALL,
+)
+NOT_SAID = "not said in "  # how the error of a claim begins that a language has no values for
 _UNFIT = re.compile(r"raises (TypeError|AttributeError|IndexError) in ")
 _HELPERS = '''import sys
 import traceback
@@ -255,12 +261,14 @@ def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimR
     """Return for each claim what the run of `claims_program` says.
 
     Where each call ends by one kind of error, the code takes no arguments of their shape: none ran.
+    Claims that the code's language cannot say come last: they tell nothing of the adapter.
     """
     cases = {case.name: case for case in result.tests}
-    runs = tuple(
+    made = (
         _run_of(claim, cases.get(f"{TEST}{number}"), result)
         for number, claim in enumerate(claims, 1)
     )
+    runs = tuple(sorted(made, key=lambda run: run.gave.startswith(NOT_SAID)))
     raised = [_UNFIT.match(run.gave) for run in runs if run.outcome != "not_run"]
     if len({found and found[1] for found in raised}) == 1 and raised[0]:
         return tuple(run.model_copy(update={"outcome": "not_run"}) for run in runs)
@@ -340,5 +348,6 @@ def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> C
     found = _GAVE.match(case.message) if case.outcome == "assertion_failed" else None
     if found and (gave := found[2] or found[3]):
         return ClaimRun(claim=claim, outcome="failed", gave=gave, is_formed=found[1] == "formed")
-    problem = f"{case.error_type}: {case.message}"[:300]
+    is_said = not case.message.startswith(NOT_SAID)
+    problem = f"{case.error_type}: {case.message}"[:300] if is_said else case.message
     return ClaimRun(claim=claim, outcome="not_run", gave=problem)

@@ -79,11 +79,14 @@ def usable_stubs(text: str, code: str) -> str:
 
 def functions_of(stubs: str, code: str) -> frozenset[str]:
     """Return the names of stub functions and methods that no function of the code has."""
-    theirs, own = (
-        {node.name for node in ast.walk(tree) if isinstance(node, FunctionNode)} if tree else set()
-        for tree in map(parse_or_none, (stubs, code))
-    )
-    return frozenset(theirs - own)
+    return function_names(stubs) - function_names(code)
+
+
+def function_names(code: str) -> frozenset[str]:
+    """Return the names of a code's functions and methods."""
+    tree = parse_or_none(code)
+    nodes = ast.walk(tree) if tree else ()
+    return frozenset(node.name for node in nodes if isinstance(node, FunctionNode))
 
 
 def _names_of(code: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from agents.gates.dialects import RULES
 from agents.gates.gates import Gate, Rules
 from infra.identity import mark
 from infra.languages import Language, Mutant
-from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
+from infra.records import ExecutionResult, MutantRun, OracleReport, Outcome, Pair
 from infra.settings import GateSettings
 from sandbox.base import NOT_SEPARABLE, Box
 
@@ -33,9 +33,8 @@ class OracleValidator:
     - Errors by the code's own logic, where a value is expected, are outcomes to validate.
     - Mutants that change but the wording of exceptions and log entries are left out, and at least
       twelve are run where the code has so many.
-    - Too few mutants are killed where the upper end of the mutation score's 80% confidence interval
-      is below its minimum. No single survivor speaks against a program: where few mutants run to an
-      end, all but one of them are enough.
+    - Too few mutants are killed where their share of all that ran to an end but for one survivor is
+      below the minimum: no single survivor speaks against a program.
     """
 
     settings: GateSettings
@@ -63,9 +62,10 @@ class OracleValidator:
             return OracleReport(faults=faults)
         limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
         report, faults = await self._run_on_mutants(code, draft, result, limit, box)
-        if not faults and (faults := self._faults_of_mutant_runs(report)):
-            report, needed = await self._reached(code, draft, report, limit, box), report.judged
-            faults = self._faults_of_mutant_runs(report, needed)
+        judged = report.judged
+        if not faults and (faults := self._faults_of_mutant_runs(report, judged)):
+            report = await self._reached(code, draft, report, limit, box)
+            faults = self._faults_of_mutant_runs(report, judged)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
         if is_blind and await self._rests_on_stubs(pair, draft, limit, box):
             return OracleReport(faults={Gate.KILLS_MUTANTS: _ON_STUBS})
@@ -115,18 +115,23 @@ class OracleValidator:
 
         Between them it is run on the control, at a place that it cannot know by counting.
         """
+
+        async def run(mutant: Mutant) -> MutantRun:
+            change = f"line {mutant.line}: {mutant.change}"
+            outcome = await self._run_on(mutant.code, draft, limit, box)
+            return MutantRun(line=mutant.line, change=change, outcome=outcome)
+
         mutants = self._mutants_of(code)
         place = int(mark(draft.program), 16) % (len(mutants) + 1)
-        runs = [await self._run_on(mutant, draft, limit, box) for mutant in mutants[:place]]
+        runs = [await run(mutant) for mutant in mutants[:place]]
         faults = await self._faults_of_control(code, draft, result, box)
         if faults:
             return OracleReport(trials=tuple(runs)), faults
-        runs += [await self._run_on(mutant, draft, limit, box) for mutant in mutants[place:]]
+        runs += [await run(mutant) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
         if report.killed < self.settings.min_killed:
             for mutant in self.language.strong_mutants_of(code, self.settings.mutants):
-                run = await self._run_on(mutant, draft, limit, box)
-                report = OracleReport(trials=(*report.trials, run))
+                report = OracleReport(trials=(*report.trials, await run(mutant)))
                 if report.killed >= self.settings.min_killed:
                     break
         return report, {}
@@ -156,20 +161,27 @@ class OracleValidator:
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
         """Return True if a program passes where nothing is returned in place of something."""
-        for emptied, telling in self.language.emptied_of(code):
-            if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
-                continue
-            if (await self._run_on(telling, draft, limit, box)).outcome != "passed":
-                is_unseen = await self._is_unseen(code, draft, limit, box)
-                return {} if is_unseen else {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY}
+
+        async def fails(texts: Sequence[str]) -> bool:
+            for text in texts:
+                if await self._run_on(text, draft, limit, box) != "passed":
+                    return True
+            return False
+
+        for way in ("empty", "empty inside"):
+            emptied, telling = (self._returning(code, [way], tells=one) for one in (False, True))
+            if not await fails(emptied) and await fails(telling):
+                looks = await fails(self._returning(code, self.language.unseen))
+                return {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY} if looks else {}
         return await self._faults_of_nothing(code, draft, limit, box)
 
-    async def _is_unseen(self, code: str, draft: Draft, limit: float, box: Box) -> bool:
-        """Return True if a program judges what else is done, and not what is returned."""
-        for unseen in self.language.unseen_of(code):
-            if (await self._run_on(unseen, draft, limit, box)).outcome != "passed":
-                return False
-        return True
+    def _returning(self, code: str, ways: Sequence[str], *, tells: bool = False) -> list[str]:
+        """Return code that returns otherwise in each way that there is for it."""
+        try:
+            made = [self.language.returning(code, way, tells=tells) for way in ways]
+        except SyntaxError:
+            return []
+        return [text for text in made if text]
 
     async def _faults_of_nothing(
         self, code: str, draft: Draft, limit: float, box: Box
@@ -179,8 +191,9 @@ class OracleValidator:
         One that passes whatever is in the value judges what else the code has done.
         """
         ends: list[str] = []
-        for mutant in self.language.filled_of(code):
-            module = self._module_of(mutant.code, draft)
+        telling = self._returning(code, ["full"], tells=True)
+        for text in (*telling, *self._returning(code, self.language.filled)):
+            module = self._module_of(text, draft)
             result = await box.run(draft.program, code=module, timeout_s=limit)
             ends.append(result.outcome)
             if len(ends) < _JUDGED and result.outcome == "passed":
@@ -190,14 +203,12 @@ class OracleValidator:
             return {}
         return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
-    async def _run_on(self, mutant: Mutant, draft: Draft, limit: float, box: Box) -> MutantRun:
-        """Run a program that passes on the code on a mutant, at most for ``limit`` seconds."""
-        code = self._module_of(mutant.code, draft)
-        result = await box.run(draft.program, code=code, timeout_s=limit)
-        outcome = result.outcome
-        if outcome == "raised" and self._rules.raised_in_program(result):
-            outcome = "assertion_failed"
-        return MutantRun(change=f"line {mutant.line}: {mutant.change}", outcome=outcome)
+    async def _run_on(self, code: str, draft: Draft, limit: float, box: Box) -> Outcome:
+        """Return how a program ends on changed code, in at most ``limit`` seconds."""
+        module = self._module_of(code, draft)
+        result = await box.run(draft.program, code=module, timeout_s=limit)
+        is_by_value = result.outcome == "raised" and self._rules.raised_in_program(result)
+        return "assertion_failed" if is_by_value else result.outcome
 
     def _module_of(self, code: str, draft: Draft) -> str:
         return self.language.with_beside(code, draft.beside, scaffolding=self.scaffolding)
@@ -206,34 +217,24 @@ class OracleValidator:
         self, code: str, draft: Draft, report: OracleReport, limit: float, box: Box
     ) -> OracleReport:
         """Return a report without survivors in lines that the program does not run on the code."""
-        reached: dict[int, bool] = {}
-        for survivor in report.survivors:
-            line = int(survivor.partition(": ")[0].removeprefix("line "))
-            if line not in reached and (stopping := self.language.stopping_at(code, line)):
-                mutant = Mutant(kind="reached", line=line, change="", code=stopping)
-                run = await self._run_on(mutant, draft, limit, box)
-                reached[line] = run.outcome != "passed"
-        left_out = {f"line {line}" for line, is_reached in reached.items() if not is_reached}
-        trials = (
-            run
-            for run in report.trials
-            if run.outcome != "passed" or run.change.partition(": ")[0] not in left_out
-        )
-        return report.model_copy(update={"trials": tuple(trials)})
+        unseen: set[int] = set()
+        for line in {run.line for run in report.trials if run.outcome == "passed"}:
+            stopping = self.language.stopping_at(code, line)
+            if stopping and await self._run_on(stopping, draft, limit, box) == "passed":
+                unseen.add(line)
+        left = (run for run in report.trials if run.outcome != "passed" or run.line not in unseen)
+        return report.model_copy(update={"trials": tuple(left)})
 
-    def _faults_of_mutant_runs(self, report: OracleReport, all_judged: int = 0) -> dict[Gate, str]:
-        """Return True if too few mutants fell, with the benefit of the doubt about their share.
+    def _faults_of_mutant_runs(self, report: OracleReport, judged: int) -> dict[Gate, str]:
+        """Return True if too few mutants fell: no single survivor speaks against a program.
 
         Args:
-            report: The runs.
-            all_judged: The mutants that ran to an end, where ``report`` has only those in lines
-                that the program runs, whose share leaves no such doubt; 0 where it has all.
+            report: The runs, all or those in lines that the program runs.
+            judged: All mutants that ran to an end.
         """
-        settings, (_, share) = self.settings, report.mutation_interval or (0.0, 0.0)
-        if all_judged and report.judged:
-            share = report.killed / report.judged
-        needed = min(settings.min_killed, max((all_judged or report.judged) - 1, 1))
-        if report.killed >= needed and share >= settings.min_mutation_score:
+        needed = min(self.settings.min_killed, max(judged - 1, 1))
+        share = report.killed / max(report.judged - 1, 1)
+        if report.killed >= needed and share >= self.settings.min_mutation_score:
             return {}
         killed = f"{report.killed} of {report.judged} versions of the code"
         return {Gate.KILLS_MUTANTS: f"only {killed} with one mistake each failed it"}

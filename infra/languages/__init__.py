@@ -79,6 +79,8 @@ class Language(ABC):
             default those that CodeSearchNet leaves out (arXiv 1909.09436).
         receivers: What the object or class of a method is called among its parameters.
         is_executed: Whether a box runs its functions here; agents judge other code by reading.
+        unseen: Ways of `returning` whatever is returned, on which programs pass that do not look.
+        filled: Ways of `returning` something in place of nothing.
     """
 
     name: ClassVar[str]
@@ -90,6 +92,8 @@ class Language(ABC):
     )
     receivers: ClassVar[frozenset[str]] = frozenset()
     is_executed: ClassVar[bool] = False
+    unseen: ClassVar[tuple[str, ...]] = ("nothing", "nonsense")
+    filled: ClassVar[tuple[str, ...]] = ("full",)
 
     @abstractmethod
     def functions_of(self, text: str) -> Sequence[Function]:
@@ -198,17 +202,21 @@ class Language(ABC):
         """Return code that ends its process where a line is reached, "" where none can."""
         return ""
 
-    def emptied_of(self, code: str) -> Sequence[tuple[Mutant, Mutant]]:  # noqa: ARG002
-        """Return mutants that return nothing, each with one that raises where that differs."""
-        return ()
+    def returning(self, code: str, way: str, *, tells: bool) -> str:  # noqa: ARG002 - by default
+        """Return code whose functions return something else, "" where none can.
 
-    def unseen_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default
-        """Return a mutant on which a program passes that does not look at what is returned."""
-        return ()
+        Errors are left alone, and so is a call of the code by itself.
 
-    def filled_of(self, code: str) -> Sequence[Mutant]:  # noqa: ARG002 - by default
-        """Return mutants with something in what is returned empty: see `emptying.filled_of`."""
-        return ()
+        Args:
+            code: The code under test.
+            way: ``empty`` containers in place of full ones, or ``empty inside`` in theirs, or one
+                of `unseen` and `filled`.
+            tells: Whether the code stops where what is returned would be another value.
+
+        Raises:
+            SyntaxError: The code cannot be parsed.
+        """
+        return ""
 
     def control_of(self, code: str) -> str:
         """Return code that does the same in another text, to tell who reads it from who runs it."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from importlib.resources import files
 from itertools import count, takewhile, zip_longest
 from typing import ClassVar, NamedTuple
 
@@ -310,6 +311,11 @@ class SyntaxTreeLanguage(Language):
         if self.mutated is None or walk is None or walk.has_error:
             return ()
         return mutants_of(walk.tree.root_node, code, self.mutated, limit, walk.before)
+
+    @property
+    def returned(self) -> str:
+        """The text that changes what the language's functions return."""
+        return files("infra.languages").joinpath(f"returned{self.suffixes[0]}").read_text("utf-8")
 
     def stopping_at(self, code: str, line: int) -> str:
         """Return code that ends its process where a line is reached, "" where none can."""

@@ -13,8 +13,7 @@ from tree_sitter import Node
 
 from infra.languages import languages
 from infra.languages._mutation import Kinds
-from infra.languages._returned import ReturningLanguage, helper
-from infra.languages._syntax_tree import Definition, text_of
+from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = {"function_declaration", "method_declaration", "func_literal"}
 _NOTHING = {"nil", "0", '""', "false"}
@@ -61,7 +60,7 @@ _MUTATED = Kinds(
 
 
 @languages.register("go")
-class Go(ReturningLanguage):
+class Go(SyntaxTreeLanguage):
     """Functions, and methods by the type of their receiver; CodeSearchNet leaves none out."""
 
     name = "go"
@@ -120,4 +119,4 @@ class Go(ReturningLanguage):
             ]
         for start, end, text in reversed(edits):
             source = source[:start] + text.encode() + source[end:]
-        return source.decode(errors="replace") + helper("go") if edits else ""
+        return source.decode(errors="replace") + self.returned if edits else ""

@@ -13,8 +13,7 @@ from tree_sitter import Node
 
 from infra.languages import Function, languages
 from infra.languages._mutation import Kinds
-from infra.languages._returned import ReturningLanguage, helper
-from infra.languages._syntax_tree import Definition, text_of
+from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
 _OWNER = re.compile(r"[\w$.]+")
@@ -50,7 +49,7 @@ _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "express
 
 
 @languages.register("javascript")
-class JavaScript(ReturningLanguage):
+class JavaScript(SyntaxTreeLanguage):
     """Functions, methods, and functions that get a name by what they are assigned to."""
 
     name = "javascript"
@@ -131,7 +130,7 @@ class JavaScript(ReturningLanguage):
         """Return the module of a code whose functions return otherwise."""
         text, functions = self._module(code)
         given = f"{functions}, {json.dumps(way)}, {json.dumps(tells)}"
-        return f"{text}\n{helper('js')}\nreturn cosqa_returned({given});\n"
+        return f"{text}\n{self.returned}\nreturn cosqa_returned({given});\n"
 
     def _module(self, code: str) -> tuple[str, str]:
         """Return a code's text as a module has it, and an object of its functions by their names.

@@ -30,7 +30,9 @@ class DummySelf:
         self.__dict__.update(attributes)
 DummySelf.{name} = {name}"""
 
-_NO_REPAIR: Mapping[str, Mapping[str, Any]] = {
+# Role → what it replies whatever it is asked: no repair, and to a client that counts tokens yes.
+_ALIKE: Mapping[str, Mapping[str, Any]] = {
+    "probe": {"verdict": "yes"},
     "fixer": {"diagnosis": "unknown", "action": "give_up", "content": ""},
     "command_fixer": {"diagnosis": "unknown", "verdict": "irreparable", "commands": ""},
 }
@@ -114,8 +116,8 @@ class FallibleReader(ScriptedServer):
     def _reply(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         role, query, code = call["role"], call["query"], call["code"]
         system, user = (message["content"] for message in call["messages"][:2])
-        if role in _NO_REPAIR:
-            return _NO_REPAIR[role]
+        if role in _ALIKE:
+            return _ALIKE[role]
         if role in ("writer", "blind_writer"):
             return {"reading": query, "program": self._program(call)}
         if role == "specifier":

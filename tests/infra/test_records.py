@@ -18,8 +18,6 @@ from infra.identity import (
 )
 from infra.records import (
     Code,
-    MutantRun,
-    OracleReport,
     Query,
     caseless,
     code_id_of,
@@ -100,25 +98,6 @@ def test_the_id_of_a_text_is_that_of_its_record() -> None:
     query, code = Query.of(" sort  a list"), Code.of("x = 1 \r\n")
     assert query_id_of(" sort  a list") == query_id_of(query.text) == query.query_id
     assert code_id_of("x = 1 \r\n") == code_id_of(code.text) == code.code_id
-
-
-@pytest.mark.parametrize(
-    ("killed", "survived", "interval"),  # of the reference: scipy's, to three digits
-    [
-        (0, 0, None),
-        (1, 1, (0.164, 0.836)),
-        (3, 9, (0.127, 0.433)),
-        (12, 0, (0.88, 1.0)),
-        (0, 8, (0.0, 0.17)),
-    ],
-)
-def test_a_mutation_score_has_its_interval(
-    killed: int, survived: int, interval: tuple[float, float] | None
-) -> None:
-    ends = ["assertion_failed"] * killed + ["passed"] * survived + ["raised"] * 3
-    trials = [MutantRun.model_validate({"change": "c", "outcome": end}) for end in ends]
-    found = OracleReport(trials=tuple(trials)).mutation_interval
-    assert found == (interval and pytest.approx(interval, abs=0.001))
 
 
 @pytest.mark.parametrize(

@@ -46,9 +46,9 @@ class Python(Language):
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
     stopping_at = staticmethod(reaching.stopping_at)
-    emptied_of = staticmethod(emptying.emptied_of)
-    unseen_of = staticmethod(emptying.unseen_of)
-    filled_of = staticmethod(emptying.filled_of)
+    unseen = ("unseen",)
+    filled = ("full", "full of anything")
+    returning = staticmethod(emptying.returning)
     control_of = staticmethod(control.control_of)
 
     def is_valid(self, code: str) -> bool:

@@ -2,9 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterable
 
-from infra.languages import Mutant
 from infra.languages.python.syntax import parse_or_none
 
 FRAMES = re.compile(r"\bf_back\b|\b_getframe\b|\binspect\.stack\b")  # a wrapper is among them
@@ -94,10 +92,10 @@ def _cosqa_returned(function):
     import functools, sys
     def seen(*arguments, **named):
         raise BaseException("what is returned is looked at")
-    names = {name for kind in (int, float, str, list, dict, set) for name in dir(kind)}
-    names |= {"__call__", "__next__", "__enter__", "__await__", "__del__"}
-    made = {"__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__", "__del__"}
-    unseen = type("unseen", (), dict.fromkeys(names - made, seen))
+    names = {{name for kind in (int, float, str, list, dict, set) for name in dir(kind)}}
+    names |= {{"__call__", "__next__", "__enter__", "__await__"}}
+    names -= {{"__new__", "__init__", "__init_subclass__", "__subclasshook__", "__class__"}}
+    unseen = type("unseen", (), dict.fromkeys(names, seen))
     @functools.wraps(function)
     def call(*arguments, **named):
         value = function(*arguments, **named)
@@ -106,54 +104,33 @@ def _cosqa_returned(function):
     return call
 """
 
+# Way → the text, and what is filled in beside whether it tells.
+_WAYS: dict[str, tuple[str, dict[str, object]]] = {
+    "empty": (_TEXT, {"emptied": "nothing_of"}),
+    "empty inside": (_TEXT, {"emptied": "inside"}),
+    "full": (_FILLED, {"agrees": False}),
+    "full of anything": (_FILLED, {"agrees": True}),
+    "unseen": (_UNSEEN, {}),
+}
 
-def emptied_of(code: str) -> tuple[tuple[Mutant, Mutant], ...]:
-    """Return mutants that return empty containers, each with one that raises where that differs.
 
-    They are for what is returned itself and for what is right inside it; none of code that is no
-    Python 3. Coroutines are left alone.
+def returning(code: str, way: str, *, tells: bool) -> str:
+    """Return code in which each function is decorated by what a text defines; see `Language`.
+
+    None has code that is no Python 3, or is nested too deeply; coroutines are left alone.
     """
-    texts = (
-        _TEXT.format(emptied=emptied, tells=tells)
-        for emptied in ("nothing_of", "inside") for tells in (False, True)
-    )  # fmt: skip
-    made = _mutants(code, texts, "return x → return an empty one")
-    return tuple(zip(made[::2], made[1::2], strict=True))
-
-
-def unseen_of(code: str) -> tuple[Mutant, ...]:
-    """Return the mutant that returns what nobody can look at; none of code that is no Python 3."""
-    return _mutants(code, [_UNSEEN], "return x → return what nobody can look at")
-
-
-def filled_of(code: str) -> tuple[Mutant, ...]:
-    """Return mutants that return something in place of empty containers.
-
-    The first one raises where it would, the second returns what equals nothing, the third what
-    equals everything. None of code that is no Python 3.
-    """
-    ways = ((False, True), (False, False), (True, False))
-    texts = (_FILLED.format(agrees=agrees, tells=tells) for agrees, tells in ways)
-    return _mutants(code, texts, "return an empty x → return one with something in it")
-
-
-def _mutants(code: str, texts: Iterable[str], change: str) -> tuple[Mutant, ...]:
-    """Return code in which each function is decorated by what a text defines, for each text."""
     tree = parse_or_none(code)
     if not tree or FRAMES.search(code):
-        return ()
+        return ""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             node.decorator_list.append(ast.Name(_NAME, ast.Load()))
     first = sum(
         isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body
     ) + (ast.get_docstring(tree) is not None)
-    bodies = ([*tree.body[:first], *ast.parse(text).body, *tree.body[first:]] for text in texts)
-    modules = (ast.fix_missing_locations(ast.Module(body, [])) for body in bodies)
+    text, fields = _WAYS[way]
+    tree.body[first:first] = ast.parse(text.format(tells=tells, **fields)).body
     try:
-        return tuple(
-            Mutant(kind="empty", line=0, change=change, code=ast.unparse(module))
-            for module in modules
-        )
+        return ast.unparse(ast.fix_missing_locations(tree))
     except (RecursionError, ValueError):
-        return ()
+        return ""

@@ -18,6 +18,7 @@ from agents.claims.program import claim_runs, claims_program
 from agents.claims.values import plain, text_of
 from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import CaseResult, ExecutionResult
+from sandbox.base import Sandbox
 
 ADAPTER = "def answer(value):\n    return same(value)"
 CODE = "def same(value):\n    return value\n\ndef text_of(value):\n    return value"
@@ -222,6 +223,73 @@ def test_what_was_given_is_read_to_its_end() -> None:
     result = ExecutionResult(outcome="assertion_failed", tests=(case,))
     (run,) = claim_runs([Claim(arguments="1", value="2")], result)
     assert (run.outcome, run.gave) == ("failed", given)
+
+
+OWN_LINE = " (line 70: assert alike(given, expected), difference(given, expected))"
+OTHER_LINE = " (line 60: return look(adapted_answer(*arguments)))"
+
+
+@pytest.mark.parametrize(
+    ("message", "outcome", "gave"),
+    [
+        (f"gave 5{OWN_LINE}", "failed", "5"),
+        ("gave 5 (line 7: assert suits(given, 'one of', expected), difference())", "failed", "5"),
+        ("gave 5 (line 7: assert alike_of_claims(given_of_claims, expected", "failed", "5"),
+        ("gave 5", "failed", "5"),  # of another language
+        (f"gave {'ü' * 290}", "failed", "ü" * 290),
+        (f"gave 5{OTHER_LINE}", "not_run", None),
+        (f"gave 5{OWN_LINE}{OTHER_LINE}", "not_run", None),
+        (f"formed 5{OTHER_LINE}", "not_run", None),
+        (f"gave up\n{OTHER_LINE}", "not_run", None),
+        (f"no 5{OWN_LINE}", "not_run", None),
+    ],
+)  # fmt: skip
+def test_an_assertion_of_the_code_is_no_verdict_of_the_program(
+    message: str, outcome: str, gave: str | None
+) -> None:
+    case = CaseResult(
+        name="test_claim_1",
+        outcome="assertion_failed",
+        error_type="AssertionError",
+        message=message,
+    )
+    result = ExecutionResult(outcome="assertion_failed", tests=(case,))
+    (run,) = claim_runs([Claim(arguments="1", value="2")], result)
+    assert run.outcome == outcome
+    assert run.gave == (f"AssertionError: {message}"[:300] if gave is None else gave)
+
+
+@pytest.mark.docker
+async def test_what_code_asserts_for_want_of_a_module_is_no_failure(sandbox: Sandbox) -> None:
+    code = (
+        "def same(value):\n    try:\n        import module_of_nobody_1a2b\n"
+        "    except ImportError:\n        exec('raise AssertionError(\"gave 5\")')"
+    )
+    claims = claims_in("1 => 2", 1)
+    async with sandbox.box(code) as box:
+        result = await box.run(claims_program(claims, ADAPTER, code))
+    assert [case.outcome for case in result.tests] == ["assertion_failed"]
+    assert [run.outcome for run in claim_runs(claims, result)] == ["not_run"]
+
+
+def test_claims_that_a_language_cannot_say_tell_nothing_of_the_adapter() -> None:
+    ends = [("Error", "not said in Go: bytes"), ("Error", "the adapter makes it"), ("", "gave 3")]
+    cases = tuple(
+        CaseResult(
+            name=f"test_claim_{number}",
+            outcome="assertion_failed" if message.startswith("gave") else "raised",
+            error_type=error_type,
+            message=message,
+        )
+        for number, (error_type, message) in enumerate(ends, 1)
+    )
+    claims = [Claim(arguments=str(number), value="2") for number in range(3)]
+    runs = claim_runs(claims, ExecutionResult(outcome="raised", tests=cases))
+    assert [(run.claim.arguments, run.outcome, run.gave) for run in runs] == [
+        ("1", "not_run", "Error: the adapter makes it"),
+        ("2", "failed", "3"),
+        ("0", "not_run", "not said in Go: bytes"),
+    ]
 
 
 @pytest.mark.parametrize(

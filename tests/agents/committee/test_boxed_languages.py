@@ -129,6 +129,7 @@ async def test_no_other_adapter_is_asked_for_a_name_that_the_code_lacks(bench: B
     assert [call.role for call in made.calls] == ["specifier", "screener", "writer", "arbiter"]
 
 
+@pytest.mark.docker
 @pytest.mark.parametrize(
     "language",
     ["javascript", pytest.param("go", marks=pytest.mark.nightly)],  # it makes an image
@@ -149,6 +150,22 @@ async def test_claims_run_by_a_plain_call_where_there_is_no_adapter(
             path, label = ("claims_hold", 1) if code == row["right"] else ("claims_fail", 0)
             assert of_claims(made) == (path, label, "claims", "valid_oracle"), made.reason
             assert [call.role for call in made.calls] == ["specifier", "screener"]
+
+
+@pytest.mark.docker
+async def test_no_other_adapter_is_asked_for_where_the_language_cannot_say_a_claim(
+    bench: Bench,
+) -> None:
+    row = ROWS["javascript"][0] | {"examples": "b'ab', 1 => b'ba'\n{1: 2}, 1 => [1j]"}
+    bench.serve([specified(row), screened(row, row, "clear_match")], Reading)
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        made = await judged(committee, row, row["right"], "javascript")
+    (run,) = made.executions
+    assert {case.message.partition(":")[0] for case in run.result.tests} == {
+        "not said in JavaScript"
+    }
+    assert bench.server.count("screener") == 1
 
 
 PROGRAMS = {

@@ -1,6 +1,6 @@
 """One table of codes and programs that notice nothing, which the gates of each language refuse.
 
-Right programs on right codes pass. Covers `agents.gates.validator`, `infra.languages._returned` and
+Right programs on right codes pass. Covers `agents.gates.validator` and
 `agents.gates.program_trees`.
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.program import claims_program
+from agents.claims.program import claim_runs, claims_program
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
@@ -83,14 +83,24 @@ async def test_a_mutant_that_does_not_run_to_its_end_is_left_out_of_the_score(ou
 
 @pytest.mark.parametrize(
     ("killed", "survived", "valid"),
-    [(2, 2, True), (2, 3, True), (1, 0, True), (1, 2, False), (2, 18, False)],
+    [
+        (2, 2, True),
+        (2, 3, True),
+        (1, 0, True),
+        (1, 2, False),
+        (2, 18, False),
+        (2, 4, False),
+        (5, 6, True),
+        (4, 8, False),
+        (0, 0, False),
+    ],
 )
-def test_two_mutants_or_all_but_one_and_perhaps_half_of_them_must_fall(
+def test_two_mutants_or_all_but_one_and_half_of_the_others_must_fall(
     killed: int, survived: int, valid: bool
 ) -> None:
     fallen = [MutantRun(change="a", outcome="assertion_failed")] * killed
     report = OracleReport(trials=(*fallen, *[MutantRun(change="b", outcome="passed")] * survived))
-    assert (VALIDATOR._faults_of_mutant_runs(report) == {}) is valid
+    assert (VALIDATOR._faults_of_mutant_runs(report, report.judged) == {}) is valid
 
 
 async def test_surviving_mutants_are_told_by_their_mistakes() -> None:
@@ -119,7 +129,10 @@ IN_PARTS = """def first(items):
     ("asserted", "faults"),
     [
         ("first([1]) == 2 and first([4, 5]) == 5", set()),
-        ("first([1]) != 7", {Gate.KILLS_MUTANTS}),  # it is reached, and not looked at
+        # It is reached, and not looked at.
+        ("first([1]) != 7", {Gate.KILLS_MUTANTS}),
+        ("first([4, 5]) in range(100)", {Gate.KILLS_MUTANTS}),
+        ("first([1]) > 0 and first((9,)) is not None", {Gate.KILLS_MUTANTS}),
         ("first([]) == 1", None),
     ],
 )
@@ -135,8 +148,8 @@ async def test_mutants_in_lines_that_a_program_does_not_run_do_not_count(
         assert (result.outcome, report.trials) == ("raised", ())
         return
     assert set(report.faults) == faults, report
-    lines = {change.partition(":")[0] for change in report.survivors}
-    assert lines <= {"line 2", "line 9"}, report
+    lines = {run.line for run in report.trials if run.outcome == "passed"}
+    assert lines <= {2, 9} or "(9,)" in asserted, report
 
 
 async def test_a_program_that_ends_otherwise_under_another_hash_seed_is_no_oracle() -> None:
@@ -451,3 +464,29 @@ async def test_claims_of_effects_do_not_look_at_what_is_returned(
         assert (await box.run(program)).outcome == "passed"
         draft = Draft(reading="r", program=program)
         assert await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box) == {}
+
+
+WRONG_EFFECTS = {
+    "def f(x):\n    print(*sorted(x))\n    raise ValueError": "[2, 1] => prints '1 2'",
+    "def f(x):\n    return [lambda: print(n) for n in x]": "[2, 1] => prints '2 1'",
+    "def f(x):\n    for n in x:\n        yield n\n        print(n + 1)": "[2, 1] => prints '2 1'",
+    "def f(x):\n    return {'a.txt': x}": "'b' => writes {'a.txt': 'b'}",
+    "def f(x):\n    open('a.txt', 'w').write(x)\n    import os\n    os.remove('a.txt')": (
+        "'b' => writes {'a.txt': 'b'}"
+    ),
+    "def f(x):\n    return type(x)(name='b')": (
+        "types.SimpleNamespace(name='a') => leaves {'name': 'b'}"
+    ),
+}
+
+
+@pytest.mark.docker
+async def test_code_that_returns_what_it_should_have_done_holds_no_claim_of_an_effect(
+    sandbox: Sandbox,
+) -> None:
+    async with sandbox.box("") as box:
+        for code, claim in WRONG_EFFECTS.items():
+            claims = claims_in(claim, 1)
+            program = claims_program(claims, "def answer(x):\n    return f(x)", code)
+            (run,) = claim_runs(claims, await box.run(program, code=code))
+            assert run.outcome == "failed", (code, run)

@@ -68,7 +68,7 @@ def test_results_get_names_by_which_they_are_changed() -> None:
     ]  # fmt: skip
     assert lines[4] == "func h() int { return 1 }"
     assert LANGUAGE.is_valid(made)
-    assert LANGUAGE.emptied_of("func h() int { return 1 }") == ()
+    assert LANGUAGE.returning("func h() int { return 1 }", "empty", tells=False) == ""
 
 
 def test_code_that_cannot_be_read_has_no_mutants() -> None:

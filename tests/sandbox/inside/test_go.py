@@ -339,6 +339,26 @@ async def test_compiling_is_no_time_of_a_run(sandbox: Sandbox) -> None:
     assert result.outcome == "passed", result.message
 
 
+@pytest.mark.docker
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        ("func f() int { return 1 }", "passed"),
+        ("func f() int { time.Sleep(time.Hour); return 1 }", "timeout"),
+        ("func init() { time.Sleep(time.Hour) }\nfunc f() int { return 1 }", "timeout"),
+        ('func f() int { return "1" }', "raised"),
+        ("func f() int { return 1 + len(os.Args[1:][7]) }", "raised"),
+    ],
+)
+async def test_what_code_does_counts_for_its_limit_and_what_is_no_go_has_raised(
+    code: str, outcome: str, sandbox: Sandbox
+) -> None:
+    program = 'func TestIt(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fatal("no")\n\t}\n}\n'
+    async with sandbox.box(code, language="go") as box:
+        assert (await box.run(program, timeout_s=1.0)).outcome == outcome
+
+
 class Engine:
     """An engine without images of languages, and with a way to Debian's archive or none."""
 

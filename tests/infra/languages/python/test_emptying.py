@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from infra.languages.python.emptying import emptied_of, unseen_of
+from infra.languages.python.emptying import returning
 
 HEAD = '''"""Documentation."""
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOTHING = ["None", "0", "1.5", "True", "np.float64(1)", "np.array(1)", "[]", "''
 
 def run(code: str, at: int = 0, *, tells: bool = False) -> Any:
     space: dict[str, Any] = {"__name__": "target"}
-    exec(emptied_of(HEAD + code)[at][tells].code, space)
+    exec(returning(HEAD + code, ("empty", "empty inside")[at], tells=tells), space)
     return space["f"]()
 
 
@@ -82,7 +82,7 @@ def test_methods_and_properties_return_nothing_too() -> None:
 
 
 def test_code_that_is_no_python_has_none() -> None:
-    assert emptied_of("print 1") == ()
+    assert returning("print 1", "empty", tells=False) == ""
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,8 @@ def test_code_that_is_no_python_has_none() -> None:
 )  # fmt: skip
 def test_what_nobody_can_look_at_stops_who_looks_whatever_is_caught(look: str) -> None:
     space: dict[str, Any] = {"__name__": "target"}
-    exec(unseen_of("def f():\n    return [1]\ndef g():\n    return None")[0].code, space)
+    code = "def f():\n    return [1]\ndef g():\n    return None"
+    exec(returning(code, "unseen", tells=False), space)
     it = space["f"]()
     assert it is not None
     assert space["g"]() is None
