@@ -60,13 +60,14 @@ class ProgressMonitor:
         self.arrived += len(arrived)
         counts = count_questions(self._gold, self._known)
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)
-        self._bar.advance(max(0, self.arrived - self._bar.done))
+        self._advance(0)
 
-    def refresh(self, judged: int) -> None:
-        """Show how many pairs are judged, how many failed and what is spent.
+    def refresh(self, judged: int, trouble: str = "") -> None:
+        """Show how many pairs are judged, how many failed, what is spent and what others wait for.
 
         Args:
             judged: Number of judged pairs of shards that have not ended.
+            trouble: What requests wait for, such as a server that does not answer.
         """
         failed = self._failed.counts.total()
         tokens, usd = self._ledger.spent()
@@ -77,7 +78,13 @@ class ProgressMonitor:
             f"{format_cost(left)} left" if isfinite(left) else "",
         ]
         self._bar.note = ", ".join(filter(None, notes))
-        self._bar.advance(max(0, self.arrived + judged - self._bar.done))
+        self._bar.trouble = trouble
+        self._advance(judged)
+
+    def _advance(self, at_work: int) -> None:
+        """Show that so many pairs more are judged than have arrived; those that failed are not."""
+        judged = self.arrived - self._failed.counts.total() + at_work
+        self._bar.advance(max(0, judged - self._bar.done))
 
     def close(self) -> None:
         """Warn of pairs without a label; called once, at the round's end."""

@@ -22,7 +22,7 @@ def test_a_prefect_server_that_takes_no_progress_ends_no_run(
 
     monkeypatch.setattr(artifacts, "create_progress_artifact", lambda **_: uuid4())
     monkeypatch.setattr(artifacts, "update_progress_artifact", gone)
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "run_logger", logging.getLogger)
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
     with progress.progress("key", "pairs judged", 4) as bar:
         bar.advance(1)
@@ -48,7 +48,7 @@ def test_a_bar_that_the_server_does_not_take_is_made_later(
         return uuid4()
 
     monkeypatch.setattr(artifacts, "create_progress_artifact", create)
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "run_logger", logging.getLogger)
     with progress.progress("key", "pairs judged", 4) as bar:
         bar.report()  # no second try at once
         bar.done = 4
@@ -69,7 +69,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(progress, "time", clock)
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "run_logger", logging.getLogger)
     return clock
 
 

@@ -48,7 +48,7 @@ class Seen:
         self.bar = Progress("pairs judged", 10)
         plan: Any = SimpleNamespace(recipe=SimpleNamespace(model="openai/m"))
         monkeypatch.setattr(monitor, "get_run_logger", lambda: logging.getLogger("run"))
-        monkeypatch.setattr("tasks.runtime.progress.get_run_logger", logging.getLogger)
+        monkeypatch.setattr("tasks.runtime.progress.run_logger", logging.getLogger)
         self.monitor = ProgressMonitor(plan, self.ledger, {GOLD: KNOWN}, 0.4, self.bar)
 
 
