@@ -122,6 +122,24 @@ def test_a_pace_follows_what_is_done_now(clock: Clock, caplog: pytest.LogCapture
     assert ", 60 a minute" in caplog.records[-1].message
 
 
+def test_a_pace_is_never_told_as_nothing(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    counter = progress.Progress("pairs", 10)
+    clock.now += 40.0
+    counter.report()
+    counter.advance(1)
+    for _ in range(90):
+        clock.now += 20.0
+        counter.report()
+    counter.trouble = "no reply from 127.0.0.1:8799 for 1800 s"
+    counter.report()
+    told = [record.message for record in caplog.records]
+    assert told[0] == "0 of 10 pairs, none in 40.0 s"
+    assert told[-2] == "1 of 10 pairs, 0.033 a minute, about 4 h 36 min left"
+    assert told[-1].endswith("a minute, 9 wait: no reply from 127.0.0.1:8799 for 1800 s")
+    assert not any("0.0 a minute" in line for line in told)
+
+
 def test_all_progress_tells_its_rate_a_minute_and_time_left_until_the_end(
     clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -61,8 +61,9 @@ def test_the_bar_shows_how_many_are_judged_and_failed_and_what_was_spent(seen: S
     seen.monitor.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.monitor.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     spend(seen.ledger, 50, 0.25)
-    seen.monitor.refresh(1)
-    assert (seen.monitor.arrived, seen.bar.done) == (4, 5), "one of a shard at work"
+    seen.monitor.refresh(1, "no answer")
+    assert (seen.monitor.arrived, seen.bar.done) == (4, 4), "three, and one of a shard at work"
+    assert seen.bar.trouble == "no answer"
     assert seen.bar.note == "1 failed, $0.75 spent, $1.25 left"
 
 
