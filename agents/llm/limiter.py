@@ -17,6 +17,7 @@ _FIRST, _LEAST = 4, 2  # requests on the wire: while one is answered, the next i
 _BY_A_REPLY = 2  # that are added for each reply in time, which makes three times as many a round
 _GAINS, _IDLE = 0.8, 0.92  # of a reply's time at half as many: more is worth it; it is not
 _REPLIES = 16  # that a mean is taken over, or as many as were on the wire
+_FEW = 3  # replies, or a quarter of those on the wire: fewer tell nothing
 _ROUND = 8  # replies after which fewer may be on the wire again
 _AGAIN = 8  # times as many replies as there are on the wire, after which more are tried again
 _OVERLOADED = {408, 429, 503, 529}
@@ -139,8 +140,9 @@ class Limiter:
 
     def _gain(self, level: int) -> float:
         """Return the time of a reply at a level, over that at the one below; 0 is unknown."""
-        cost, below = (self._costs.get(each, (0.0, 0))[0] for each in (level, level - 1))
-        return cost / below if below else 0.0
+        cost, replies = self._costs.get(level, (0.0, 0))
+        below, _ = self._costs.get(level - 1, (0.0, 0))
+        return cost / below if below and replies >= max(_FEW, 2**level // 4) else 0.0
 
     def _back_off(self, places: int, failure: RequestError) -> None:
         """Let fewer be on the wire, and none for a while, as a failure tells."""

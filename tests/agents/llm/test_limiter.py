@@ -70,12 +70,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Callable[..., World]:
     return make
 
 
-def test_a_server_of_one_slot_gets_a_request_or_two_beside_the_one_that_it_computes(
+def test_a_server_of_one_slot_gets_a_few_requests_beside_the_one_that_it_computes(
     world: Callable[..., World],
 ) -> None:
     one = world(1)
     one.judge(110)
-    assert one.limiter.limit in (2, 3)
+    assert one.limiter.limit < one.most < 16, "they come down where more bring no more"
     assert one.now == 1_000 + 110 * 4, "it is never idle"
     assert one.most * 4 < 0.5 * SETTINGS.timeout_s, "no reply comes late"
 
