@@ -17,11 +17,11 @@ _FIRST, _LEAST = 4, 2  # requests on the wire: while one is answered, the next i
 _BY_A_REPLY = 2  # that are added for each reply in time, which makes three times as many a round
 _GAINS, _IDLE = 0.8, 0.92  # of a reply's time at half as many: more is worth it; it is not
 _REPLIES = 16  # that a mean is taken over, or as many as were on the wire
-_FEW = 3  # replies, or a quarter of those on the wire: fewer tell nothing
+_FEW = 3  # replies, or half of those on the wire: fewer tell nothing
 _ROUND = 8  # replies after which fewer may be on the wire again
-_AGAIN = 8  # times as many replies as there are on the wire, after which more are tried again
+_AGAIN = 2  # times as many replies as there are on the wire, after which more are tried again
 _OVERLOADED = {408, 429, 503, 529}
-_FIRST_TIMES, _TIMES = 5, 100  # of the time-out before the first reply; of the mean reply then
+_FIRST_TIMES, _TIMES = 15, 100  # of the time-out before the first reply; of the mean reply then
 _QUIET_S = 30.0  # without a reply, after which it is told
 
 
@@ -70,10 +70,10 @@ class Limiter:
             told = f"no answer from {server} ({reason})"
             if self._failure.status == 429:
                 told = f"{server} asks to wait (429)"
-            waits = "every few minutes"
-            if not self.is_away:
-                waits = f"in {max(0.0, self._resumes_at - now):.0f} s"
-            return f"{told}, tried again {waits}"
+            pause_s = self._resumes_at - now
+            waits = "every few minutes" if self.is_away else f"in {max(1.0, pause_s):.0f} s"
+            is_tried = self._sent and not self.is_away
+            return f"{told}, {'asked now' if is_tried else f'tried again {waits}'}"
         sent_at = min((at for at, _ in self._sent.values()), default=now)
         quiet_s = now - max(sent_at, self._heard_at)
         return f"no reply from {server} for {quiet_s:.0f} s" if quiet_s > _QUIET_S else ""
@@ -140,9 +140,11 @@ class Limiter:
 
     def _gain(self, level: int) -> float:
         """Return the time of a reply at a level, over that at the one below; 0 is unknown."""
-        cost, replies = self._costs.get(level, (0.0, 0))
-        below, _ = self._costs.get(level - 1, (0.0, 0))
-        return cost / below if below and replies >= max(_FEW, 2**level // 4) else 0.0
+        (cost, replies), (below, fewer) = (
+            self._costs.get(each, (0.0, 0)) for each in (level, level - 1)
+        )
+        is_known = fewer >= min(_FEW, 2**level // 2) and replies >= max(_FEW, 2**level // 2)
+        return cost / below if is_known and below else 0.0
 
     def _back_off(self, places: int, failure: RequestError) -> None:
         """Let fewer be on the wire, and none for a while, as a failure tells."""

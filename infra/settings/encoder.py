@@ -69,7 +69,7 @@ class EncoderSettings(Section):
     timeout_s: float = Field(
         120.0,
         gt=0,
-        description="Least time-out of a request, in seconds: before the first reply it is five "
+        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
         "times as long, then a hundred times the mean of replies where that is longer.",
     )
     max_retries: int = Field(
