@@ -7,10 +7,10 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, Self, TypeVar
 
 from agents.llm.answers import TOO_LONG
 from agents.llm.reply import valid_unicode
@@ -63,6 +63,10 @@ class RequestError(Exception):
     may_be_billed: bool = False
     of_prompt: PromptFault | None = None
     is_last: bool = False
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        """Return what makes it again: Python's own knows only what was given by position."""
+        return type(self), astuple(self)
 
     @property
     def kind(self) -> Kind:

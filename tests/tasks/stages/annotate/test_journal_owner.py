@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from ray.exceptions import RayError, WorkerCrashedError
 
 from agents.llm.ledger import journal_ledger
 from agents.llm.reply import RawReply
+from agents.llm.retry import RequestError
 from infra.budget import Budget
 from infra.errors import BudgetExhaustedError, UnrecordableError, WorkerLostError
 from infra.journal import Journal
@@ -133,6 +135,23 @@ async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_pa
     assert await here.owner.at_work() == (2, 3, "")
     await one.close()
     assert await here.owner.at_work() == (1, 1, "")
+
+
+async def test_a_failure_in_one_worker_lets_all_wait_and_is_told(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    failure = replace(RequestError(500, "slow down", retry_after="20"), status=429)
+    with pytest.raises(RequestError):
+        async with here.worker("a").reserved(200, 0.5):
+            raise failure
+    await eventually(lambda: "asks to wait (429)" in here.owner._ledger.trouble)
+    assert here.spent() == (0, 0.0), "what is not billed is given back"
+    other = here.worker("b")
+    waiting = asyncio.create_task(other.take_turn(await other.reserve(10)))
+    await settled()
+    assert not waiting.done()
+    here.owner._ledger._limiter._resumes_at = 0.0
+    here.owner._ledger._limiter._changed.set()
+    assert (await waiting).has_turn
 
 
 async def test_errors_of_the_ledger_are_raised_in_the_worker_that_asked(tmp_path: Path) -> None:
