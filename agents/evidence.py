@@ -29,7 +29,7 @@ class Draft(Record):
     beside: str = ""
 
     def runs_like(self, other: "Draft") -> bool:
-        """Return whether running this draft would repeat the other's run."""
+        """Return True if running this draft would repeat the other's run."""
         mine, others = (
             (draft.program, draft.requirements, draft.beside) for draft in (self, other)
         )
@@ -63,7 +63,7 @@ class Draft(Record):
 
 
 class RunOutcome(StrEnum):
-    """How a run ended, and what a failure is attributed to.
+    """The end of a run, and the cause of a failure.
 
     ``CODE_RAISED`` is an exception of the code's own logic where a value was demanded;
     ``DEPENDENCY_MISSING`` one because of what is missing around code or program; ``STOPPED`` is
@@ -79,7 +79,7 @@ class RunOutcome(StrEnum):
 
 
 class RunEvidence(StrEnum):
-    """What a run says about the code under test.
+    """The evidence of a run about the code under test.
 
     ``CODE_RAISED`` is said only where failures are attributed.
     """
@@ -102,7 +102,7 @@ _EVIDENCE_OF = {
 
 
 def run_evidence(result: ExecutionResult) -> RunEvidence:
-    """Return what a run says; only an assertion about the code that was reached is evidence."""
+    """Return the evidence of a run; only an assertion about the code that was reached counts."""
     if result.outcome == "assertion_failed":
         return RunEvidence.FAILED_ASSERTION
     if result.outcome != "passed":
@@ -112,7 +112,7 @@ def run_evidence(result: ExecutionResult) -> RunEvidence:
 
 
 def evidence_of(result: ExecutionResult, outcome: RunOutcome | None) -> RunEvidence:
-    """Return what a run says by its outcome; as `run_evidence` where failures are not attributed.
+    """Return a run's evidence by its outcome; as `run_evidence` where failures are not attributed.
 
     Args:
         result: The run.
@@ -123,7 +123,7 @@ def evidence_of(result: ExecutionResult, outcome: RunOutcome | None) -> RunEvide
 
 
 def was_executed(result: ExecutionResult) -> bool:
-    """Return whether a program ran to its end or to a failing assertion."""
+    """Return True if a program ran to its end or to a failing assertion."""
     return run_evidence(result) is not RunEvidence.NOT_EXECUTED
 
 
@@ -148,7 +148,7 @@ class Attempt(Record):
 
     @property
     def evidence(self) -> RunEvidence:
-        """What the run says about the code."""
+        """The run's evidence about the code."""
         if self.result is None:
             return RunEvidence.NOT_EXECUTED
         if self.is_simulated and self.result.outcome == "passed":
@@ -157,7 +157,7 @@ class Attempt(Record):
 
     @property
     def is_repairable(self) -> bool:
-        """Whether the fixer may help; not with failures that are attributed to the code."""
+        """Return True if the fixer may help; not with failures that are attributed to the code."""
         if self.result is None:
             return False
         if self.outcome is None:
@@ -166,12 +166,12 @@ class Attempt(Record):
 
     @property
     def is_valid_failure(self) -> bool:
-        """Whether a program that passed every gate speaks against the code."""
+        """Return True if a program that passed every gate speaks against the code."""
         return self.is_valid and self.evidence in _AGAINST_THE_CODE
 
     @property
     def is_valid(self) -> bool:
-        """Whether the program was executed and passed every gate."""
+        """Return True if the program was executed and passed every gate."""
         return self.report is not None and not self.report.faults
 
 

@@ -58,7 +58,7 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
 
 
 def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:
-    """Return what the flow of a command's name returns, called within this run."""
+    """Return the result of a command's flow, called within this run."""
     enter_working_folder()
     name = command.__name__
     flow: Flow[..., Any] = getattr(import_module(f"flows.{name}"), name)
@@ -139,7 +139,7 @@ def _parameter(
 
 
 def _description(question: Question) -> str:
-    """Return what a form says of a question, and what an empty answer means."""
+    """Return a form's text for a question, and the meaning of an empty answer."""
     elsewhere = "as in the environment or cosqa.toml, else " * bool(question.setting)
     empty = f"If empty: {elsewhere}{question.unset}." * bool(question.unset)
     return " ".join(filter(None, (question.about, empty)))

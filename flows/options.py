@@ -468,18 +468,18 @@ def questions(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, 
 
 
 def kind_of(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - a type
-    """Return what a value of an option is, None aside."""
+    """Return the type of an option's value, None aside."""
     kind = get_args(parameter.annotation)[0]
     return get_args(kind)[0] if NoneType in get_args(kind) else kind
 
 
 def is_given(value: object) -> bool:
-    """Return whether an option was given; a cleared field of a form holds an empty value."""
+    """Return True if an option was given; a cleared field of a form holds an empty value."""
     return value not in (None, "", [], ())
 
 
 def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overrides:
-    """Return what the options of a call set.
+    """Return the settings that a call's options set.
 
     Args:
         command: The function of the command.

@@ -24,7 +24,7 @@ def publish(settings: FlowSettings = None) -> State[list[Published]]:
 
 
 def export_sentence(exported: Exported) -> str:
-    """Return which benchmarks were exported."""
+    """Return the exported benchmarks."""
     names = ", ".join(published.name for published, _ in exported if published)
     return f"exported as {names}" if names else "nothing exported: the log says why"
 

@@ -10,7 +10,7 @@ from infra.settings import LanguageModelSettings, StoreSettings
 
 
 class Budget(Record):
-    """What may be spent on a model.
+    """The limits of spending on a model.
 
     Attributes:
         limit_usd: The most US dollars; None is no limit.

@@ -40,14 +40,14 @@ def space_on(folder: Path, way_out: str) -> Iterator[None]:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether an error says that a disk is full, of Python, Arrow or DuckDB."""
+    """Return True if an error says that a disk is full, of Python, Arrow or DuckDB."""
     if isinstance(error, OSError) and error.errno in _FULL:
         return True
     return any(phrase in str(error) for phrase in _PHRASES)
 
 
 def free_bytes(folder: Path) -> int:
-    """Return what a folder's disk has free for this user, also where the folder is not made yet."""
+    """Return the bytes free to this user on a folder's disk, which need not exist yet."""
     for path in (folder, *folder.absolute().parents):
         with contextlib.suppress(OSError):
             return shutil.disk_usage(path).free

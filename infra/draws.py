@@ -20,7 +20,7 @@ class Draw(NamedTuple):
     seed: int = 0
 
     def of(self, ids: Iterable[str]) -> set[str]:
-        """Return those of content-derived ids that are drawn; one that comes twice counts once."""
+        """Return the drawn ones of content-derived ids; one that comes twice counts once."""
         known = set(ids)
         if self.number is None:
             return known

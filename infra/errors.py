@@ -68,7 +68,7 @@ class BudgetExhaustedError(LanguageModelError):
 
 
 class UnrecordableError(BudgetExhaustedError):
-    """What is spent or paid for cannot be kept, so that the run ends; no budget need be spent."""
+    """Spending or paid replies cannot be stored, so that the run ends; no budget need be spent."""
 
 
 class ModelRefusedError(LanguageModelError):
@@ -146,7 +146,7 @@ class GoldQuestionError(CosqaError):
 
 
 class StudyError(CosqaError):
-    """What a study's figures are computed from is not there."""
+    """The data of a study's figures are missing."""
 
 
 class TrainingError(CosqaError):

@@ -33,7 +33,7 @@ Outcome = Literal[
 
 
 class CaseResult(Record):
-    """How one test of a program ended: a ``test*`` function or a method of a test case.
+    """The end of one test of a program: a ``test*`` function or a method of a test case.
 
     Its name has the class's before a full stop. The entry named as the program's file is the
     program's own call of its tests, where that failed.
@@ -47,7 +47,7 @@ class CaseResult(Record):
 
 
 class ExecutionResult(Record):
-    """How a program ended in a box, as the harness saw it, not as printed text says.
+    """The end of a program in a box, as the harness saw it, not as printed text says.
 
     After a test that fails, the others are run all the same. Then the whole has the outcome of its
     gravest failure, which the fields about the error describe: ``memory``, then ``import_error``,
@@ -117,7 +117,7 @@ class OracleReport(Record):
 
     @property
     def killed(self) -> int:
-        """How many mutants failed an assertion."""
+        """Number of mutants that failed an assertion."""
         return sum(run.outcome == "assertion_failed" for run in self.trials)
 
     @property
@@ -127,7 +127,7 @@ class OracleReport(Record):
 
     @property
     def judged(self) -> int:
-        """How many mutants ran to an end; one that raises or hangs dies to any call."""
+        """Number of mutants that ran to an end; one that raises or hangs dies to any call."""
         return self.killed + len(self.survivors)
 
     @property

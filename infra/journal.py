@@ -64,7 +64,7 @@ _Result = TypeVar("_Result")
 
 @dataclass
 class Money:
-    """What was spent on a model, by all keys and addresses.
+    """The spending on a model, by all keys and addresses.
 
     Attributes:
         tokens: Spent and reserved.
@@ -144,7 +144,7 @@ class Journal:
         return fmean(gap for gap in gaps if gap <= longest)
 
     def spent(self, model: str) -> Money:
-        """Return what was spent on a model.
+        """Return the spending on a model.
 
         Raises:
             UnrecordableError: It cannot be known.
@@ -246,7 +246,7 @@ class _Connection:
 
 
 def _is_there(file: Path) -> bool:
-    """Return whether there is a journal.
+    """Return True if there is a journal.
 
     Raises:
         sqlite3.DatabaseError: Something has lost it.
@@ -270,7 +270,7 @@ def _is_there(file: Path) -> bool:
 
 
 def _names_another(undo: Path) -> bool:
-    """Return whether a rollback journal ends with a name: that of a change of several databases.
+    """Return True if a rollback journal ends with a name: that of a change of several databases.
 
     This program makes no such change.
     """
@@ -416,7 +416,7 @@ def keep_all(tx: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]]) ->
 
 @contextmanager
 def money(tx: sqlite3.Connection, model: str) -> Iterator[Money]:
-    """Yield what was spent on a model, to be changed; nothing is where the block raises."""
+    """Yield the spending on a model, to be changed; a block that raises changes nothing."""
     spent = _sums(tx).get(model, Money())
     yield spent
     numbers = tuple(map(float, vars(spent).values()))
@@ -460,7 +460,7 @@ def snapshot(file: Path, target: Path) -> None:
 
 
 def fault_of(file: Path) -> str:
-    """Return what is wrong with a journal, all of which is read; "" for nothing."""
+    """Return a journal's fault, "" without one; all of it is read."""
     try:
         if _is_there(file):
             with closing(_open(file)) as tx:

@@ -11,7 +11,7 @@ LINK_OUTSIDE = "link-outside"  # the rule by which items are counted that are le
 
 
 def leads_outside(path: Path, folder: Path) -> bool:
-    """Return whether a path in a folder is, or lies behind, a link that leads outside of it.
+    """Return True if a path in a folder is, or lies behind, a link that leads outside of it.
 
     A folder below ``snapshots`` in the hub's cache has its files in ``blobs`` beside that.
     """

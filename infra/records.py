@@ -60,7 +60,7 @@ def normalise_query(text: str) -> str:
 
 
 def caseless(text: str) -> str:
-    """Return what equal queries have in common: their normalised text, capitals aside."""
+    """Return the text that equal queries share: normalised, capitals aside."""
     return normalise_query(normalise_query(text).casefold())
 
 
@@ -143,7 +143,7 @@ class Code(Record):
 
 
 class OfPair(Record):
-    """What is about a pair."""
+    """A record about a pair."""
 
     query_id: QueryId
     code_id: CodeId
@@ -223,7 +223,7 @@ Support = Literal[
 
 
 class Vote(OfPair):
-    """What an annotator says of a pair.
+    """An annotator's statement about a pair.
 
     Attributes:
         recipe_id: The recipe of agents; "" of people.

@@ -46,7 +46,7 @@ def _escapes_of(character: str) -> str:
 
 
 def holds_a_secret(text: str) -> bool:
-    """Return whether a text has an address with a user, a password or a key in it."""
+    """Return True if a text has an address with a user, a password or a key in it."""
     return _SECRET_OF_URL.search(text) is not None
 
 
@@ -75,6 +75,6 @@ def _of_the_environment() -> Iterator[str]:
 
 
 def _is_secret(value: str) -> bool:
-    """Return whether a value is one, not a number, a switch or the path of a file."""
+    """Return True if a value is one, not a number, a switch or the path of a file."""
     is_path = value.startswith(("/", "./", "~"))
     return len(value) >= _SHORTEST and not is_path and not value.isdecimal()

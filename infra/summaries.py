@@ -16,7 +16,7 @@ class Cost(Record):
 
 
 class GoldCounts(Record):
-    """How gold questions, pairs with known labels mixed into the runs, were judged.
+    """The results of gold questions, pairs with known labels mixed into the runs.
 
     Attributes:
         judged: Gold questions that got a label.

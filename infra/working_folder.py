@@ -1,4 +1,4 @@
-"""What the working folder may not decide: a stranger may have made it."""
+"""Settings that the working folder may not decide: a stranger may have made it."""
 
 import os
 import tomllib

@@ -42,7 +42,7 @@ class ShellResult(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether the line succeeded."""
+        """Return True if the line succeeded."""
         return self.status == 0
 
 

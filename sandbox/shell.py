@@ -15,7 +15,7 @@ _TOO_MUCH = 2
 
 
 class Terminal(Protocol):
-    """What a backend gives for the commands of a box."""
+    """A backend's results of the commands of a box."""
 
     async def install(self, requirements: Sequence[str]) -> InstallResult:
         """Install distributions; see ``Box.install``."""
@@ -31,7 +31,7 @@ class Terminal(Protocol):
 
 
 async def shell(terminal: Terminal, line: str) -> ShellResult:
-    """Return what a line of commands gives; see ``Box.shell``."""
+    """Return the result of a line of commands; see ``Box.shell``."""
     started = time.monotonic()
     if len(line) > _LONGEST_LINE:
         return ShellResult(status=_TOO_MUCH, output=f"longer than {_LONGEST_LINE} characters")

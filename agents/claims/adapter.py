@@ -59,7 +59,7 @@ def adapter_fault(text: str, code: str) -> str:
 
 
 def works_on_arguments(text: str) -> bool:
-    """Return whether an adapter does more with arguments than to put them into containers."""
+    """Return True if an adapter does more with arguments than to put them into containers."""
     for node in ast.walk(parse(text)):
         match node:
             case ast.Call(func=ast.Name(id=name)) if name in _NUMBERS | {"open"}:
@@ -157,7 +157,7 @@ def _without_annotation(statement: ast.stmt) -> ast.stmt:
 
 @dataclass
 class _Names:
-    """What the names of an adapter stand for, from statement to statement."""
+    """The meanings of an adapter's names, from statement to statement."""
 
     functions: frozenset[str]  # names of the code's functions and methods
     own: set[str]  # the adapter's names
@@ -168,7 +168,7 @@ class _Names:
     called: bool = False  # whether the code was
 
     def fault_of(self, statement: ast.stmt) -> str:
-        """Return what of a statement computes, "" where nothing does."""
+        """Return the part of a statement that computes, "" without one."""
         for part in ast.walk(statement):
             if isinstance(part, ast.Set | ast.BinOp | ast.UnaryOp) and self.holds_result(part):
                 kind = type(part).__name__
@@ -207,12 +207,12 @@ class _Names:
             self.of_code = self.of_code | names if comes else self.of_code - names
 
     def is_foreign(self, node: ast.expr) -> bool:
-        """Return whether an expression begins with a name that is neither its own nor a code's."""
+        """Return True if an expression begins with a name that is neither its own nor a code's."""
         root = _root_of(node)
         return bool(root) and root not in self.own and root not in self.of_code
 
     def is_of_code(self, call: ast.Call) -> bool:
-        """Return whether a call is one of the code; on a result, of the code's methods alone."""
+        """Return True if a call is one of the code; on a result, of the code's methods alone."""
         if isinstance(call.func, ast.Attribute) and call.func.attr not in self.functions:
             return False
         return _root_of(call.func) in self.of_code
@@ -221,7 +221,7 @@ class _Names:
         return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} & self.own
 
     def holds_result(self, node: ast.AST) -> bool:
-        """Return whether a value that the code gave is part of an expression."""
+        """Return True if a value that the code gave is part of an expression."""
         return any(
             part.id in self.results
             if isinstance(part, ast.Name)
@@ -287,7 +287,7 @@ def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
 
 
 def _hands_on(node: ast.AST) -> bool:
-    """Return whether an expression only names, calls, wraps or takes a part by a constant."""
+    """Return True if an expression only names, calls, wraps or takes a part by a constant."""
     if isinstance(node, ast.Subscript):
         return is_constant(node.slice)
     if isinstance(node, ast.BinOp):
@@ -299,7 +299,7 @@ def _hands_on(node: ast.AST) -> bool:
 
 
 def is_constant(node: ast.AST) -> bool:
-    """Return whether a node is a constant, with a sign or without."""
+    """Return True if a node is a constant, with a sign or without."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant)

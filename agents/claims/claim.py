@@ -63,7 +63,7 @@ class Demand(NamedTuple):
 
 
 class Claim(Record):
-    """What an answer must give for a call.
+    """The result that an answer must give for a call.
 
     Attributes:
         arguments: The positional arguments, as in ``[3, 1], 2``; variables and a program's
@@ -91,7 +91,7 @@ class Claim(Record):
 
     @cached_property
     def needs_work(self) -> bool:
-        """Whether giving an argument back, or leaving files as they are, does not hold it."""
+        """Return True if the identity function would not satisfy the claim."""
         if self.demand.effect == "writes":
             wanted, before = value_of(self.demand.wanted), files_of(self.arguments)
             return isinstance(wanted, dict) and any(
@@ -132,7 +132,7 @@ def demand_of(value: str) -> Demand:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Return whether two values, as source, are equal, or written alike where they have names.
+    """Return True if two values, as source, are equal, or written alike where they have names.
 
     Printed texts are compared as the other one says: by its words, or by its lines. A value is the
     same as a demand that it meets.
@@ -156,7 +156,7 @@ def same_value(one: str, other: str) -> bool:
 
 
 def _is_met(given: Demand, demanded: Demand) -> bool:
-    """Return whether a known value, or the same demand, meets a demand for less than a value."""
+    """Return True if a known value, or the same demand, meets a demand for less than a value."""
     wanted = _known_value(demanded.wanted)
     value = _known_value(given.wanted)
     if not wanted or not value or given.way:
@@ -166,7 +166,7 @@ def _is_met(given: Demand, demanded: Demand) -> bool:
 
 
 def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a list or a text
-    """Return what `suits` says, of a pattern within a time that is bounded."""
+    """Return the result of `suits`, of a pattern within bounded time."""
     if way != "matches":
         return suits(value, way, wanted if way == "contains" else [*map(plain, wanted)])
     try:
@@ -179,7 +179,7 @@ def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a lis
 
 
 def is_said_as(text: str, value: str) -> bool:
-    """Return whether a reply's text is a value, as source, or that text without quotes."""
+    """Return True if a reply's text is a value, as source, or that text without quotes."""
     said = normalised(text)
     if is_value(said) and same_value(said, value):
         return True
@@ -216,7 +216,7 @@ class _WithoutModules(ast.NodeTransformer):
 
 
 def is_value(text: str) -> bool:
-    """Return whether a text is an expression, or what a call must raise, print or write."""
+    """Return True if a text is an expression, or what a call must raise, print or write."""
     if found := _RAISES.fullmatch(text):
         return found[1].rpartition(".")[2] not in _TOO_BROAD
     effect, way, source = demand_of(text)
@@ -235,7 +235,7 @@ def is_value(text: str) -> bool:
 
 
 def _is_telling(way: str, wanted: object) -> bool:
-    """Return whether there are values that do not meet a demand for less than a value."""
+    """Return True if there are values that do not meet a demand for less than a value."""
     if way == "one of":
         is_some = isinstance(wanted, list | tuple | set) and 1 < len(wanted) <= _MOST_VALUES
         return is_some and not all(meets(truth, way, wanted) for truth in (True, False))
@@ -266,7 +266,7 @@ def _claim_of(line: str) -> Claim | None:
 
 
 def are_arguments(text: str) -> bool:
-    """Return whether a text is the positional arguments of a call, none among them."""
+    """Return True if a text is the positional arguments of a call, none among them."""
     tree = expression(f"f({text}\n)")
     return (
         isinstance(tree, ast.Call)
@@ -279,7 +279,7 @@ def are_arguments(text: str) -> bool:
 
 
 def _is_bound_to_its_place(node: ast.AST) -> bool:
-    """Return whether a node binds a name, or takes a private one such as `__import__`."""
+    """Return True if a node binds a name, or takes a private one such as `__import__`."""
     if isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr
         return name.startswith("_") or name in _OF_PLACES

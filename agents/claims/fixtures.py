@@ -99,7 +99,7 @@ def shown(value: object, *, by_lines: bool = False) -> object:
 
 
 def seen(given: object, expected: str | Mapping[str, Content], *, by_lines: bool = False) -> object:
-    """Return what a call printed, or the contents of its files, as `shown`; else what it raised.
+    """Return the observed effect of a call in normalised form, else its exception.
 
     That is the printed text where a text is expected.
     """

@@ -1,4 +1,4 @@
-"""How claims run on code of each language, JavaScript and Go in full.
+"""Runs of claims on code of each language, JavaScript and Go in full.
 
 An adapter in these languages calls the code with a claim's arguments, in other containers at most,
 and hands out what the code gave. A claim's values are written in the language (JavaScript) or in
@@ -56,7 +56,7 @@ class _Adapter(ABC):
         self._is_called = False
 
     def fault(self) -> str:
-        """Return what is wrong with it, "" for nothing."""
+        """Return its fault, "" without one."""
         name, parameters, body = map(
             self._function.child_by_field_name, ("name", "parameters", "body")
         )
@@ -78,7 +78,7 @@ class _Adapter(ABC):
 
     @abstractmethod
     def _ends_by(self, last: Node) -> bool:
-        """Return whether a statement may end the adapter."""
+        """Return True if a statement may end the adapter."""
 
     @abstractmethod
     def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
@@ -86,11 +86,11 @@ class _Adapter(ABC):
 
     @abstractmethod
     def _is_given(self, node: Node) -> bool:
-        """Return whether an expression is made of arguments and constants, in containers."""
+        """Return True if an expression is made of arguments and constants, in containers."""
 
     @abstractmethod
     def _hands_out(self, node: Node) -> bool:
-        """Return whether an expression is what the code gave, or has changed, or a part of it."""
+        """Return True if an expression is what the code gave, or has changed, or a part of it."""
 
     def _follows(self, statement: Node) -> bool:
         """Take over what a statement names; return whether it may stand there."""
@@ -176,7 +176,7 @@ class _JavaScriptAdapter(_Adapter):
         return kind == "call_expression" and self._calls(node)
 
     def _calls(self, node: Node) -> bool:
-        """Return whether a call is one of the code, or hands out what one gave."""
+        """Return True if a call is one of the code, or hands out what one gave."""
         function, arguments = map(node.child_by_field_name, ("function", "arguments"))
         name = text_of(function) if function else ""
         given = arguments.named_children if arguments else []
@@ -260,7 +260,7 @@ class _GoAdapter(_Adapter):
         return kind == "call_expression" and self._calls(node)
 
     def _calls(self, node: Node) -> bool:
-        """Return whether a call is one of the code, or hands out what one gave."""
+        """Return True if a call is one of the code, or hands out what one gave."""
         function, arguments = map(node.child_by_field_name, ("function", "arguments"))
         if function is None or arguments is None:
             return False
@@ -314,7 +314,7 @@ class SyntaxTreeClaims(ABC):
 
     @abstractmethod
     def _head(self, adapter: str, code: str) -> str:
-        """Return what stands before the tests."""
+        """Return the lines before the tests."""
 
     @abstractmethod
     def _call(self, parts: "Parts") -> str:
@@ -437,7 +437,7 @@ def parts_of(claim: Claim, *, makes: bool) -> Parts:
 
 
 def _has_surroundings(claim: Claim) -> bool:
-    """Return whether a claim makes files or demands them, or sets what a program is given."""
+    """Return True if a claim makes files or demands them, or sets what a program is given."""
     return claim.demand.effect == "writes" or has_fixtures(claim.arguments)
 
 

@@ -77,7 +77,7 @@ _Files = dict[str, str | bytes | None]  # path → content, None of a folder
 
 
 class Surroundings(NamedTuple):
-    """What a claim makes around a call."""
+    """The fixtures that a claim makes around a call."""
 
     files: _Files
     times: dict[str, float]  # path → seconds at which a file was changed last
@@ -135,7 +135,7 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - whatever is written
 
 
 def _called(node: ast.Call) -> object:
-    """Return what a call makes: of a file or folder that a claim makes, its path."""
+    """Return the value that a call makes: of a file or folder, its path."""
     match node:
         case ast.Call(func=ast.Name(id="file" | "folder" as maker), args=[_], keywords=named):
             names = [_value(keyword.value) for keyword in named if keyword.arg == "name"]
@@ -188,7 +188,7 @@ def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as
 
 
 def _made(name: str, arguments: list[Any]) -> object:
-    """Return what a call of a known name gives."""
+    """Return the result of a call of a known name."""
     if name == "range":
         made = range(*(_checked(one, int) for one in arguments))
         if len(made) > _MOST_PARTS:
@@ -228,7 +228,7 @@ def _bounded(value: Any) -> Any:  # noqa: ANN401 - whatever was made
 
 
 def _size(value: object) -> int:
-    """Return how many parts a value has, with the parts of its parts."""
+    """Return the number of a value's parts, nested ones included."""
     if isinstance(value, str | bytes):
         return 1 + len(value)
     if isinstance(value, dict):
@@ -282,7 +282,7 @@ def first_line(lines: Sequence[str]) -> tuple[str, int]:
 
 
 def _open(text: str) -> str:
-    """Return what a piece of source leaves open: a text, a bracket or nothing, "" then."""
+    """Return the text or bracket that a piece of source leaves open, "" without one."""
     rest = _TEXT_OR_COMMENT.sub("", text)
     if "'" in rest or '"' in rest:
         return "text"
@@ -291,7 +291,7 @@ def _open(text: str) -> str:
 
 
 def has_valid_fixtures(call: ast.Call) -> bool:
-    """Return whether files of a claim's call stay in its folder, and what is set are texts.
+    """Return True if files of a claim's call stay in its folder, and what is set are texts.
 
     A fixture may only be called: handed on, it could be given any name.
     """
@@ -307,7 +307,7 @@ def has_valid_fixtures(call: ast.Call) -> bool:
 
 
 def settings_in(arguments: str) -> tuple[list[str], str]:
-    """Return which of a claim's arguments set variables and `sys.argv`, and the others."""
+    """Return a claim's arguments that set variables and `sys.argv`, and the others."""
     call = expression(f"f({arguments}\n)")
     parts = call.args if isinstance(call, ast.Call) else []
     settings = [part for part in parts if _fixture_of(part) in _SETTERS]
@@ -318,7 +318,7 @@ def settings_in(arguments: str) -> tuple[list[str], str]:
 
 
 def has_fixtures(source: str) -> bool:
-    """Return whether arguments have more than values."""
+    """Return True if arguments have more than values."""
     call = expression(f"f({source}\n)")
     return any(_fixture_of(node) in FIXTURES for node in (ast.walk(call) if call else ()))
 
@@ -329,7 +329,7 @@ def files_of(arguments: str) -> _Files:
 
 
 def surroundings_of(arguments: str) -> Surroundings:
-    """Return what a claim's arguments make around a call."""
+    """Return the fixtures that a claim's arguments make around a call."""
     found = Surroundings({}, {}, {}, [])
     call = expression(f"f({arguments}\n)")
     for node in ast.walk(call) if call else ():
@@ -346,7 +346,7 @@ def surroundings_of(arguments: str) -> Surroundings:
 
 
 def are_files(value: object) -> bool:
-    """Return whether a value is path → content of files, None for one that must not be there."""
+    """Return True if a value is path → content of files, None for one that must not be there."""
     return (
         isinstance(value, dict)
         and 0 < len(value) <= _MOST_FILES
@@ -364,7 +364,7 @@ def _fixture_of(node: ast.AST) -> str:
 
 
 def _is_setting(node: ast.AST) -> bool:
-    """Return whether a call gives texts: `argv` one after the other, `environ` each by its name."""
+    """Return True if a call gives texts: `argv` one after the other, `environ` each by its name."""
     match node:
         case ast.Call(func=ast.Name(id="argv"), args=[_, *_] as values, keywords=[]):
             pass
@@ -418,7 +418,7 @@ def _files_in(name: object, content: object) -> Iterator[tuple[str, str | bytes 
 
 
 def _is_path(name: object) -> bool:
-    """Return whether a name leads to a place within a folder."""
+    """Return True if a name leads to a place within a folder."""
     if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
         return False
     return all(part not in ("", ".", "..") for part in name.split("/"))

@@ -247,7 +247,7 @@ def _is_of_target(node: ast.stmt) -> bool:
 
 
 def is_claims_program(program: str) -> bool:
-    """Return whether a program was made by `claims_program`."""
+    """Return True if a program was made by `claims_program`."""
     return f"def {_ADAPTED}(" in program or any(mark in program for mark in _OF_OTHERS)
 
 

@@ -21,7 +21,7 @@ MRO_OF, NAME_OF = (type.__dict__[name].__get__ for name in ("__mro__", "__name__
 
 
 def is_a(value: object, *kinds: type) -> "TypeGuard[Any]":
-    """Return whether a value is of one of these types by its own type's bases."""
+    """Return True if a value is of one of these types by its own type's bases."""
     return issubclass(type(value), kinds)
 
 
@@ -46,7 +46,7 @@ def plain(value: object) -> object:
 
 
 def plain_parts(value: object) -> object:
-    """Return what is neither a number nor a text as `plain` does."""
+    """Return a value that is neither number nor text, made plain."""
     name = NAME_OF(type(value))
     if hasattr(value, "getdata") and hasattr(value, "width"):
         data, width = [*value.getdata()], value.width
@@ -67,7 +67,7 @@ def plain_parts(value: object) -> object:
 
 
 def alike(one: object, other: object) -> bool:
-    """Return whether two plain values are equal, numbers but for the last digits."""
+    """Return True if two plain values are equal, numbers but for the last digits."""
     if is_a(one, *NUMBERS) and is_a(other, *NUMBERS):
         return one == other or close(one, other)
     if type(one) is not type(other):
@@ -78,7 +78,7 @@ def alike(one: object, other: object) -> bool:
 
 
 def formed(one: object, other: object) -> bool:
-    """Return whether plain values are alike but for what may be left open.
+    """Return True if plain values are alike but for what may be left open.
 
     That is a path in place of its last name, and pairs in place of keys.
     """
@@ -104,7 +104,7 @@ def parts_of(value: object) -> "list[Any] | None":
 
 
 def are_pairs(parts: "list[Any]") -> bool:
-    """Return whether a list is one of pairs."""
+    """Return True if a list is one of pairs."""
     return bool(parts) and all(is_a(part, list) and len(part) == 2 for part in parts)
 
 
@@ -114,7 +114,7 @@ def keys_of(parts: "list[Any]") -> "list[Any]":
 
 
 def suits(given: object, way: str, wanted: "list[Any] | str") -> bool:
-    """Return whether a plain value is one of some, or a text with words in order, or of a pattern.
+    """Return True if a plain value is one of some, or a text with words in order, or of a pattern.
 
     Texts in a list are lines of one.
     """
@@ -137,7 +137,7 @@ def suits(given: object, way: str, wanted: "list[Any] | str") -> bool:
 
 
 def close(one: complex, other: complex) -> bool:
-    """Return whether two numbers of which one is no integer differ in the last digits alone."""
+    """Return True if two numbers of which one is no integer differ in the last digits alone."""
     if is_a(one, int) and is_a(other, int):
         return False
     if one != one or other != other:  # noqa: PLR0124 - no number is equal to itself

@@ -43,7 +43,7 @@ class SpecifiedAccount(Record):
 
 
 def account_of(annotation: Annotation) -> SpecifiedAccount | None:
-    """Return what a pair was judged by, None where no specification of this release is stored."""
+    """Return a pair's specification, None where none of this release is stored."""
     found = next(_replies(annotation, Specifier, Specification), None)
     if found is None:
         return None

@@ -64,7 +64,7 @@ class _Decision(Record):
 
 
 class Testers(NamedTuple):
-    """What runs test programs and claims on code of one language."""
+    """The runners of test programs and claims on code of one language."""
 
     programs: Tester
     claims: ClaimTester
@@ -226,7 +226,7 @@ class Committee:
 
 
 def _is_sure(verdict: str, evidence: ClaimEvidence) -> bool:
-    """Return whether a verdict is sure, and no claim speaks against it."""
+    """Return True if a verdict is sure, and no claim speaks against it."""
     return verdict == "clear_non_match" or (verdict in _LABELS and not evidence.is_unsettled)
 
 
@@ -310,7 +310,7 @@ def _weighed(judgement: Judgement, path: AnnotationPath, attempts: Sequence[Atte
 
 
 def _support_of(attempts: Sequence[Attempt], label: int | None) -> Support:
-    """Return what programs say of a label."""
+    """Return the evidence of programs about a label."""
     if not attempts[-1].draft.program:  # none could be written for this interface
         return "screened"
     said = oracle_says(attempts)

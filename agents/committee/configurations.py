@@ -22,7 +22,7 @@ Criterion = Literal["exact", "half"]
 
 @dataclass(frozen=True)
 class Configuration:
-    """Which agents take part; without screener and writer every pair is judged by reading.
+    """The agents that take part; without screener and writer every pair is judged by reading.
 
     Attributes:
         screener: Whether clear pairs are decided by reading alone.
@@ -74,11 +74,11 @@ class Configuration:
 
     @property
     def screens(self) -> bool:
-        """Whether a screener that knows no specification may spare a pair the test program."""
+        """True if a screener without a specification may spare a pair the test program."""
         return self.screener and not self.specification and self.evidence != "all"
 
     def wants_more(self, verdict: str, *, is_run: bool) -> bool:
-        """Return whether a screener's verdict is not enough, on code that a box runs or not."""
+        """Return True if a screener's verdict is not enough, on code that a box runs or not."""
         is_match = verdict == "clear_match" and self.evidence == "matches"
         return verdict.startswith("unclear") or (is_run and (is_match or self.evidence == "all"))
 

@@ -36,7 +36,7 @@ _ENOUGH_CONFIRMED = 2  # claims that fail; one that the query alone demands is e
 
 
 class ClaimEvidence(Record):
-    """What the claims say of a code.
+    """The evidence of claims about a code.
 
     Attributes:
         runs: The run of each claim that was not rejected; () where none could be run.
@@ -70,12 +70,12 @@ class ClaimEvidence(Record):
 
     @property
     def held(self) -> int:
-        """How many claims the code holds."""
+        """Number of claims that the code holds."""
         return sum(run.outcome == "held" for run in self.runs)
 
     @property
     def supports_code(self) -> bool:
-        """Whether no claim fails and enough of the specification's hold, by a valid program.
+        """Return True if no claim fails and enough of the specification's hold, by a valid program.
 
         These are at least twice as many as could not be run, which a code may bring about. One must
         need work: code that gives its argument back may hold the others.
@@ -89,7 +89,7 @@ class ClaimEvidence(Record):
 
     @property
     def failures(self) -> str:
-        """What the code gave for the claims that it does not hold."""
+        """The code's results for the claims that it does not hold."""
         failed = (run for run in self.runs if run.outcome == "failed")
         return "; ".join(f"{run.claim}: gave {run.gave}" for run in failed)
 
@@ -126,7 +126,7 @@ class ClaimTester:
         screening: SpecifiedScreening,
         trace: Trace,
     ) -> ClaimEvidence:
-        """Return what the claims say; those that fail are read a second time, until one stands."""
+        """Return the evidence of claims; failed ones are read a second time, until one stands."""
         claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
         adapter = screening.adapter.strip()
         if not claims:
@@ -252,7 +252,7 @@ def _with_reason(run: ClaimRun, fault: str) -> ClaimRun:
 
 
 def _fault_of(runs: Sequence[ClaimRun], *, is_first: bool) -> dict[str, object]:
-    """Return what `ClaimEvidence` says of claims none of which could be run.
+    """Return the fields of `ClaimEvidence` for claims none of which could be run.
 
     What each call raises is of the arguments' shape, which another adapter may mend.
     """
@@ -277,7 +277,7 @@ def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun
 
 @dataclass
 class _Tools:
-    """What the runs of one pair's claims need."""
+    """The context of the runs of one pair's claims."""
 
     specification: Specification
     screening: SpecifiedScreening

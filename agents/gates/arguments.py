@@ -1,4 +1,4 @@
-"""Whether a program works out expected values from arguments, which the code may have changed.
+"""Expected values that a program works out from arguments, which the code may have changed.
 
 The rule is one for all languages; each tells it what its syntax is (`ProgramTree`).
 """
@@ -15,7 +15,7 @@ Node = TypeVar("Node")
 
 
 class ProgramTree(ABC, Generic[Node]):
-    """What the rule asks of a test program."""
+    """The facts about a test program that the rule asks for."""
 
     @abstractmethod
     def variable_of(self, node: Node) -> str:
@@ -27,7 +27,7 @@ class ProgramTree(ABC, Generic[Node]):
 
     @abstractmethod
     def arguments_of(self, node: Node) -> Sequence[Node] | None:
-        """Return what a call of the code is given, None for any other node."""
+        """Return the arguments of a call of the code, None for any other node."""
 
     @abstractmethod
     def nodes(self) -> Iterable[Node]:
@@ -35,14 +35,14 @@ class ProgramTree(ABC, Generic[Node]):
 
     @abstractmethod
     def bindings(self) -> Iterator[tuple[Node, Node]]:
-        """Yield what is bound to what."""
+        """Yield bindings: target and value."""
 
     @abstractmethod
     def conditions(self) -> Iterator[tuple[Node, Node]]:
-        """Yield what is bound under which condition."""
+        """Yield bindings and their conditions."""
 
     def keeps_state(self) -> bool:
-        """Return whether calls of the code build on what others made of their arguments."""
+        """Return True if calls of the code build on what others made of their arguments."""
         return False
 
     @abstractmethod
@@ -51,13 +51,13 @@ class ProgramTree(ABC, Generic[Node]):
 
 
 def expects_by_arguments(program: str) -> bool:
-    """Return whether a program in Python does as `expects` says."""
+    """Return True if a program in Python does as `expects` says."""
     tree = parse_or_none(program)
     return tree is not None and expects(_PythonTree(tree))
 
 
 def expects(tree: ProgramTree[Node]) -> bool:
-    """Return whether a program compares results with its arguments, and arguments with no else.
+    """Return True if a program compares results with its arguments, and arguments with no else.
 
     A program that compares an argument by itself asks what the code has made of it.
     """
@@ -72,7 +72,7 @@ def expects(tree: ProgramTree[Node]) -> bool:
 
 
 class Uses(Generic[Node]):
-    """Which variables of a program hold arguments of the code's calls, and which hold results."""
+    """The variables of a program that hold arguments and results of the code's calls."""
 
     def __init__(self, tree: ProgramTree[Node]) -> None:
         self._tree = tree

@@ -44,7 +44,7 @@ def hidden_failure_in(tree: ast.Module, target_names: frozenset[str]) -> str:
 
 
 class _Calls:
-    """What a program calls by which names."""
+    """The callables of a program by their names."""
 
     def __init__(self, tree: ast.Module, target_names: frozenset[str]) -> None:
         functions = (node for node in ast.walk(tree) if isinstance(node, FunctionNode))
@@ -65,14 +65,14 @@ class _Calls:
         return self._names.of(node.func).rpartition(".")[2] or attribute
 
     def may_assert(self, statement: ast.AST) -> bool:
-        """Return whether a statement has an assertion, or calls a function of the program."""
+        """Return True if a statement has an assertion, or calls a function of the program."""
         if any(True for _ in self.assertions_in(statement)):
             return True
         called = (node.func for node in ast.walk(statement) if isinstance(node, ast.Call))
         return any(isinstance(node, ast.Name) and node.id in self._defined for node in called)
 
     def reach_target(self, statement: ast.AST) -> bool:
-        """Return whether a statement calls what may be the code under test, or hands it on."""
+        """Return True if a statement calls what may be the code under test, or hands it on."""
         return any(
             self._is_target(part)
             for node in ast.walk(statement)
@@ -95,7 +95,7 @@ def arguments_of(call: ast.Call) -> tuple[ast.expr, ...]:
 
 
 def _caught_by(node: ast.AST, calls: _Calls) -> Iterator[str]:
-    """Yield what a node catches of what the code under test raises inside it."""
+    """Yield the exceptions of the code under test that a node catches."""
     if isinstance(node, _Tries):
         if any(map(calls.reach_target, node.body)):
             yield from (_shown(handler.type) for handler in node.handlers)
@@ -109,7 +109,7 @@ def _caught_by(node: ast.AST, calls: _Calls) -> Iterator[str]:
 
 
 def _expected(call: ast.AST, calls: _Calls) -> str:
-    """Return what a call catches, of the code that it is given or of a ``with``."""
+    """Return the exceptions that a call catches, of the code that it is given or of a ``with``."""
     assert isinstance(call, ast.Call)  # noqa: S101 - the caller has seen to it
     wanted = call.args if calls.name_of(call) == _SUPPRESS else arguments_of(call)[:1]
     return " and ".join(map(_shown, wanted)) or "nothing"
@@ -141,7 +141,7 @@ def _is_broad(caught: ast.expr | None) -> bool:
 
 
 def _passes_over(node: _Tries | _Withs) -> bool:
-    """Return whether nothing at all follows from an exception, nor from there being none."""
+    """Return True if nothing at all follows from an exception, nor from there being none."""
     if isinstance(node, _Withs):
         return True
     handled = [part for handler in node.handlers for part in handler.body]

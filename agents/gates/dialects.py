@@ -22,7 +22,7 @@ from infra.records import CaseResult, ExecutionResult
 
 @dataclass(frozen=True)
 class Dialect(Rules):
-    """How test programs of a language look, and its errors."""
+    """The syntax of a language's test programs, and its errors."""
 
     language: type[SyntaxTreeLanguage]
     suffix: str  # of its files
@@ -55,22 +55,22 @@ class Dialect(Rules):
         return {gate: fault for gate, fault in faults.items() if fault}
 
     def attribution(self, program: str, code: str, stubs: str) -> Attribution:  # noqa: ARG002
-        """Return what attributes failures by their stacks alone."""
+        """Return the failure classifier that reads stacks alone."""
         return self._attributed
 
     def raised_in_program(self, result: ExecutionResult) -> bool:
-        """Return whether an exception of a run came out of a line of the program itself."""
+        """Return True if an exception of a run came out of a line of the program itself."""
         failed = [case for case in result.tests if case.outcome != "passed"]
         texts = [case.traceback for case in failed] or [result.stderr]
         ours = [text for text in texts if not self._is_in("target", text)]
         return any(self._is_in("program", text) for text in ours)
 
     def expects_by_arguments(self, program: str, code: str) -> bool:
-        """Return whether a program works out expected values from arguments, as claims do not."""
+        """Return True if a program works out expected values from arguments, as claims do not."""
         return self.claims not in program and expects(self._tree(program, code))
 
     def demands_emptiness(self, program: str, code: str) -> bool:
-        """Return whether a program asks for values that are empty, as claims do."""
+        """Return True if a program asks for values that are empty, as claims do."""
         return self.claims in program or self._tree(program, code).demands_emptiness()
 
     def _tree(self, program: str, code: str) -> SyntaxTreeProgram:

@@ -58,7 +58,7 @@ def reason_of(report: OracleReport) -> str:
 
 
 def can_be_improved(report: OracleReport) -> bool:
-    """Return whether another program could pass where this one failed.
+    """Return True if another program could pass where this one failed.
 
     Code with too few mutants that run validates no program, however good.
     """
@@ -75,16 +75,16 @@ class Rules(ABC):
 
     @abstractmethod
     def attribution(self, program: str, code: str, stubs: str) -> Attribution:
-        """Return what attributes failures of a program on code that has stubs."""
+        """Return the failure classifier for a program on code that has stubs."""
 
     @abstractmethod
     def raised_in_program(self, result: ExecutionResult) -> bool:
-        """Return whether an exception of a run came out of a line of the program itself."""
+        """Return True if an exception of a run came out of a line of the program itself."""
 
     def outcome_of(
         self, result: ExecutionResult, program: str, code: str, stubs: str = ""
     ) -> RunOutcome:
-        """Return how a run ended; of several failures the one that decides what is done next.
+        """Return the end of a run; of several failures the one that decides the next step.
 
         A failed assertion stands whatever else failed, as in the result; where no assertion failed,
         what is missing comes before what the code raised, which it may have caused. An error of
@@ -114,11 +114,11 @@ class Rules(ABC):
 
     @abstractmethod
     def expects_by_arguments(self, program: str, code: str) -> bool:
-        """Return whether a program works out expected values from arguments."""
+        """Return True if a program works out expected values from arguments."""
 
     @abstractmethod
     def demands_emptiness(self, program: str, code: str) -> bool:
-        """Return whether a program asks for values that are empty."""
+        """Return True if a program asks for values that are empty."""
 
     def sets_on_target(self, program: str) -> str:  # noqa: ARG002 - by default nothing
         """Return where a program sets a name of the code, "" for nowhere."""

@@ -42,7 +42,7 @@ _PATTERNS = {
 
 
 def is_missing_dependency(error_type: str, message: str) -> bool:
-    """Return whether an exception is for a missing dependency, by its type's name and message."""
+    """Return True if an exception is for a missing dependency, by its type's name and message."""
     if error_type in _TYPES:
         return True
     return any(re.search(pattern, message) for pattern in _PATTERNS.get(error_type, ()))

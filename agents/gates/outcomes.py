@@ -1,4 +1,4 @@
-"""How runs ended, and what failures are attributed to: the code, missing dependencies, or the test.
+"""Ends of runs, and causes of failures: the code, missing dependencies, or the test.
 
 That follows from the tracebacks: from the innermost call in the program or in the code under test.
 They are texts that the code can make up, so an outcome may keep a failure from being
@@ -51,19 +51,19 @@ class PythonRules(Rules):
     sets_on_target = staticmethod(sets_on_target)
 
     def expects_by_arguments(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
-        """Return whether a program works out expected values from arguments."""
+        """Return True if a program works out expected values from arguments."""
         return expects_by_arguments(program)
 
     def demands_emptiness(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
-        """Return whether a program asks for values that are empty."""
+        """Return True if a program asks for values that are empty."""
         return demands_emptiness(program)
 
     def attribution(self, program: str, code: str, stubs: str) -> Attribution:
-        """Return what attributes failures by their tracebacks."""
+        """Return the failure classifier that reads tracebacks."""
         return _FailureAttribution(program, code, stubs)
 
     def raised_in_program(self, result: ExecutionResult) -> bool:
-        """Return whether an exception of a run came out of a line of the program itself."""
+        """Return True if an exception of a run came out of a line of the program itself."""
         failed = [case for case in result.tests if case.outcome != "passed"]
         texts = [_whole_traceback(case, result) for case in failed] or [result.stderr]
         frames = (_last_own_frame(exceptions_in(text)[-1]) for text in texts)
@@ -83,7 +83,7 @@ def catches_of(program: str, code: str) -> tuple[str, ...]:
 
 
 class _FailureAttribution:
-    """What failures of one program on one piece of code are attributed to."""
+    """The failure classifier of one program on one piece of code."""
 
     def __init__(self, program: str, code: str, stubs: str) -> None:
         nothing = ast.Module([], [])
@@ -121,7 +121,7 @@ class _FailureAttribution:
         return cause if replaced else found
 
     def _shows_missing(self, error: Raised) -> bool:
-        """Return whether an exception came out of the code for want of something around it."""
+        """Return True if an exception came out of the code for want of something around it."""
         last = _last_own_frame(error)
         if last is None or last.file != _TARGET:
             return False
@@ -155,7 +155,7 @@ class _FailureAttribution:
         return RunOutcome.DEPENDENCY_MISSING if is_missing else RunOutcome.CODE_RAISED
 
     def _is_missing(self, error: Raised, quoted: set[str]) -> bool:
-        """Return whether the code failed for want of something around it."""
+        """Return True if the code failed for want of something around it."""
         name, message, last = error.error_type, error.message, error.frames[-1].file
         if "[Python 2: " in message or is_missing_dependency(name, message):
             return True

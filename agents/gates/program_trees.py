@@ -62,7 +62,7 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         return (part for part in node.named_children if not is_left_out or part != function)
 
     def arguments_of(self, node: Node) -> Sequence[Node] | None:
-        """Return what a call of the code is given, None for any other node."""
+        """Return the arguments of a call of the code, None for any other node."""
         function, arguments = map(node.child_by_field_name, ("function", "arguments"))
         if node.type != "call_expression" or function is None or arguments is None:
             return None
@@ -75,11 +75,11 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         return self._nodes
 
     def bindings(self) -> Iterator[tuple[Node, Node]]:
-        """Yield what is bound to what."""
+        """Yield bindings: target and value."""
         yield from self._bindings
 
     def conditions(self) -> Iterator[tuple[Node, Node]]:
-        """Yield what is bound under which condition."""
+        """Yield bindings and their conditions."""
         for node in self._nodes:
             field = _UNDER.get(node.type)
             test = node.child_by_field_name(field) if field else None
@@ -105,7 +105,7 @@ class SyntaxTreeProgram(ProgramTree[Node]):
                 yield from (([atom], False) for atom in _atoms(test) if test)
 
     def demands_emptiness(self) -> bool:
-        """Return whether a program asks for something empty, for a size, or for the whole value."""
+        """Return True if a program asks for something empty, for a size, or for the whole value."""
         whole = self._whole_results()
         for parts, _ in self.comparisons():
             sides = [side for part in parts for side in self._sides_of(part)]
@@ -116,7 +116,7 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         return False
 
     def _is_member(self, function: Node) -> bool:
-        """Return whether a member that is called is one of the code."""
+        """Return True if a member that is called is one of the code."""
         raise NotImplementedError
 
     def _fails(self, node: Node, name: str) -> bool:
@@ -175,7 +175,7 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         return self.arguments_of(node) is not None or self.variable_of(node) in whole
 
     def _sides_of(self, part: Node) -> Iterator[Node]:
-        """Yield what is compared: the sides of an operator, what a call is given, and parts."""
+        """Yield compared expressions: the sides of an operator, arguments of a call, and parts."""
         for node in _walk(part):
             if node.type == "binary_expression" and not _is_there(node):
                 yield from filter(None, map(node.child_by_field_name, ("left", "right")))
@@ -211,7 +211,7 @@ class JavaScriptProgram(SyntaxTreeProgram):
     made = frozenset({"array", "object", "new_expression"})
 
     def comparisons(self) -> Iterator[tuple[Sequence[Node], bool]]:
-        """Yield what is asserted, and the conditions under which something is thrown."""
+        """Yield assertions, and the conditions under which something is thrown."""
         yield from super().comparisons()
         objects = {
             text_of(target) for target, value in self._bindings if _bare(value).type in self.made
@@ -270,7 +270,7 @@ class GoProgram(SyntaxTreeProgram):
     empty = frozenset({"nil", '""', "``", "{}", "len"})
 
     def keeps_state(self) -> bool:
-        """Return whether two methods are called on one variable, which they may build on."""
+        """Return True if two methods are called on one variable, which they may build on."""
         called: dict[str, set[str]] = {}
         for node in self._nodes:
             function = node.child_by_field_name("function")
@@ -301,7 +301,7 @@ def _bare(node: Node) -> Node:
 
 
 def _is_there(node: Node) -> bool:
-    """Return whether a test fails where a value is nothing at all."""
+    """Return True if a test fails where a value is nothing at all."""
     sides = map(node.child_by_field_name, ("left", "operator", "right"))
     return [text_of(side) for side in sides if side][1:] == ["==", "nil"]
 

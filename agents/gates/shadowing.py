@@ -1,4 +1,4 @@
-"""Whether a test program gives a name of the code under test another meaning.
+"""Test programs that give a name of the code under test another meaning.
 
 A variable of a function may share a name with the code by chance: it hides the code only where the
 name is called too. A function that calls the code may use the code's name for nothing else.

@@ -89,7 +89,7 @@ def names_defined_by(code: str) -> frozenset[str]:
 
 
 def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
-    """Return how the program redefines, replaces or omits the target, "" if it does not."""
+    """Return the fault of a program that redefines, replaces or omits the target, else ""."""
     if defined := redefinition_in(tree, names, target_names):
         return defined
     places = (_TARGET, f"{_TARGET}.{DUMMY}")
@@ -124,7 +124,7 @@ def sets_on_target(program: str) -> str:
 
 
 def demands_emptiness(program: str) -> bool:
-    """Return whether a program compares with an empty literal, or compares a length or shape."""
+    """Return True if a program compares with an empty literal, or compares a length or shape."""
     tree = parse_or_none(program)
     sides: list[ast.expr] = []
     for node in ast.walk(tree) if tree else ():
@@ -184,7 +184,7 @@ def _asserts_nothing(tree: ast.Module) -> str:
 
 
 def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
-    """Return which clock, network or random number the program depends on, "" if none."""
+    """Return the clock, network or random number that the program depends on, "" if none."""
     called = set[tuple[int, str, bool]]()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
@@ -201,7 +201,7 @@ def _is_nondeterministic(tree: ast.Module, names: DottedNames) -> str:
 
 
 def _reads_code(tree: ast.Module, names: DottedNames) -> str:
-    """Return how the program reads the text of code or its instructions, "" if it does not."""
+    """Return the call by which the program reads code or instructions, "" without one."""
     imported = {
         alias.asname or alias.name
         for node in ast.walk(tree)

@@ -113,7 +113,7 @@ def _faults_of_statement(
 
 
 def _faults_of_tree(tree: ast.Module, lacking: Collection[str]) -> Iterator[str]:
-    """Yield what may not be done anywhere in the lines."""
+    """Yield forbidden operations anywhere in the lines."""
     names, imported = DottedNames(tree), set(dir(builtins))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -137,7 +137,7 @@ def _module_of(node: ast.AST, lacking: Collection[str]) -> str:
 
 
 def _word_of(node: ast.AST, names: DottedNames, lacking: Collection[str]) -> str:
-    """Return what a node names that no definition needs, "" for nothing."""
+    """Return the name in a node that no definition needs, "" without one."""
     match node:
         case ast.Global():
             return "global"

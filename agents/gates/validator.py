@@ -83,7 +83,7 @@ class OracleValidator:
     async def _run_apart(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[str, object]:
-        """Return what the report says of a run with the code under test in its own process."""
+        """Return the report's fields for a run with the code under test in its own process."""
         apart = await box.run(draft.program, isolated=True)
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
@@ -132,7 +132,7 @@ class OracleValidator:
         return report, {}
 
     async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
-        """Return whether a mistake in the stubs fails a program that none in the code fails."""
+        """Return True if a mistake in the stubs fails a program that none in the code fails."""
         for mutant in self.language.mutants_of(draft.beside, self.settings.mutants):
             broken = draft.model_copy(update={"beside": mutant.code})
             code = self._module_of(pair.code.text, broken)
@@ -144,7 +144,7 @@ class OracleValidator:
     async def _faults_of_control(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
-        """Return whether the program ends otherwise on the same code in another text."""
+        """Return True if the program ends otherwise on the same code in another text."""
         control = self.language.control_of(code)
         run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
@@ -155,7 +155,7 @@ class OracleValidator:
     async def _faults_of_emptiness(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return whether a program passes where nothing is returned in place of something."""
+        """Return True if a program passes where nothing is returned in place of something."""
         for emptied, telling in self.language.emptied_of(code):
             if (await self._run_on(emptied, draft, limit, box)).outcome != "passed":
                 continue
@@ -165,7 +165,7 @@ class OracleValidator:
         return await self._faults_of_nothing(code, draft, limit, box)
 
     async def _is_unseen(self, code: str, draft: Draft, limit: float, box: Box) -> bool:
-        """Return whether a program judges what else is done, and not what is returned."""
+        """Return True if a program judges what else is done, and not what is returned."""
         for unseen in self.language.unseen_of(code):
             if (await self._run_on(unseen, draft, limit, box)).outcome != "passed":
                 return False
@@ -174,7 +174,7 @@ class OracleValidator:
     async def _faults_of_nothing(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return whether a program judges a value that is always empty without asking for that.
+        """Return True if a program judges a value that is always empty without asking for that.
 
         One that passes whatever is in the value judges what else the code has done.
         """
@@ -222,7 +222,7 @@ class OracleValidator:
         return report.model_copy(update={"trials": tuple(trials)})
 
     def _faults_of_mutant_runs(self, report: OracleReport, all_judged: int = 0) -> dict[Gate, str]:
-        """Return whether too few mutants fell, with the benefit of the doubt about their share.
+        """Return True if too few mutants fell, with the benefit of the doubt about their share.
 
         Args:
             report: The runs.
@@ -240,12 +240,12 @@ class OracleValidator:
 
 
 def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:
-    """Return what two runs of one program have in common."""
+    """Return the fields that two runs of one program share."""
     return result.model_dump(include=_COUNTS), _outcomes(result)
 
 
 def _what_was_tested(result: ExecutionResult) -> tuple[object, ...]:
-    """Return what a run has in common with one of isolated code, whose own calls are not seen."""
+    """Return the fields compared between in-process and isolated runs."""
     return result.outcome, result.tests_run, result.asserts_executed, _outcomes(result)
 
 
@@ -254,7 +254,7 @@ def _outcomes(result: ExecutionResult) -> list[tuple[str, str]]:
 
 
 def _faults_of_run(result: ExecutionResult, evidence: RunEvidence) -> dict[Gate, str]:
-    """Return what a run lacks; where the code raised, the assertion may not have been reached."""
+    """Return the faults of a run; an assertion may not be reached where the code raised."""
     if evidence is RunEvidence.NOT_EXECUTED:
         return {Gate.RUNS_TO_ITS_END: f"{result.outcome}: {result.message}"}
     faults = {}

@@ -52,7 +52,7 @@ def _error_body(message: str) -> bytes:
 
 
 def read_completion(content: bytes) -> Completion:
-    """Return what is read of a chat completion.
+    """Return the reply in a chat completion.
 
     What is odd beside the reply does not lose it, since it is paid for.
 

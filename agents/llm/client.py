@@ -176,7 +176,7 @@ class LanguageModel:
         await self._ledger.commit(reservation, 0, 0.0, contents)
 
     async def _ask_harmless(self, request: Request) -> int | None:
-        """Return how many tokens the provider counts in a request of which nothing is kept."""
+        """Return the provider's token count of a request of which nothing is kept."""
         key = digest_of([request.model_dump()])
         raw = await self._retries.get(self._request_in_accepted_form, request, key)
         return raw.prompt_tokens

@@ -86,7 +86,7 @@ class Ledger(ABC):
 
     @abstractmethod
     async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:
-        """Return what is stored for a key (hexadecimal digits), or None.
+        """Return the content stored for a key (hexadecimal digits), or None.
 
         Where tokens are given, a ledger may at once reserve them and the US dollars for a request.
         """
@@ -259,7 +259,7 @@ class JournalLedger(Ledger):
         self._short, self._given_back = asyncio.Lock(), asyncio.Event()  # of the budget
 
     async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:  # noqa: ARG002
-        """Return what is stored for a key."""
+        """Return the content stored for a key."""
         return self._journal.find(key)
 
     async def reserve(self, tokens: int, usd: float | None = None) -> Reservation:

@@ -79,7 +79,7 @@ class Limiter:
         return f"no reply from {server} for {quiet_s:.0f} s" if quiet_s > _QUIET_S else ""
 
     def enter_now(self, number: int) -> bool:
-        """Return whether a request may be sent at once, which then counts as on the wire."""
+        """Return True if a request may be sent at once, which then counts as on the wire."""
         is_free = not self._line.locked() and self._has_room()
         if is_free:
             self.begin(number)

@@ -225,7 +225,7 @@ def check_model(settings: LanguageModelSettings) -> None:
 
 
 def raw_reply(response: Any) -> RawReply:  # noqa: ANN401 - litellm has no types
-    """Return what litellm's response holds."""
+    """Return the reply in litellm's response."""
     usage = getattr(response, "usage", None)
     choice = response.choices[0] if response.choices else None
     text = choice and choice.message.content
@@ -241,7 +241,7 @@ def raw_reply(response: Any) -> RawReply:  # noqa: ANN401 - litellm has no types
 
 
 def _may_be_billed(error: BaseException) -> bool:
-    """Return whether litellm's own way lost an answer, rather than got none."""
+    """Return True if litellm's own way lost an answer, rather than got none."""
     cause: BaseException | None = error
     while cause:
         if type(cause).__name__ in _UNSENT:

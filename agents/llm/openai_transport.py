@@ -86,7 +86,7 @@ class ChatCompletions:
 
     @staticmethod
     def suits(model: str) -> bool:
-        """Return whether requests to such a model can go this way."""
+        """Return True if requests to such a model can go this way."""
         is_known = provider_of(model) in PROVIDERS and not _WITHOUT_SYSTEM.match(model)
         return is_known and not _ONLY_OF_THE_SDK & os.environ.keys()
 

@@ -122,7 +122,7 @@ class Retries:
         self._longest_s = settings.max_backoff_s
 
     async def get(self, request: Callable[..., Awaitable[_Reply]], *given: object) -> _Reply:
-        """Return what a request with the given arguments gets; repeat it after transient errors.
+        """Return the reply to a request with the given arguments; repeat it after transient errors.
 
         What cannot be read was paid for: it is requested once more.
         """
@@ -214,7 +214,7 @@ class Probe:
         self._answers += 1
 
     async def is_answered(self) -> bool:
-        """Return whether the provider answers.
+        """Return True if the provider answers.
 
         Raises:
             RequestError: No answer came.

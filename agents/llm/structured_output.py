@@ -87,7 +87,7 @@ class RequestForm:
 
 
 def is_of_limit(complaint: str) -> bool:
-    """Return whether a provider complains of the limit of a reply's tokens."""
+    """Return True if a provider complains of the limit of a reply's tokens."""
     return _LADDERS[0][1].search(complaint) is not None
 
 
@@ -124,7 +124,7 @@ def response_format(mode: Mode, schema: dict[str, Any]) -> dict[str, Any] | None
 
 
 def format_instruction(mode: Mode, schema: dict[str, Any]) -> str:
-    """Return what the system text must add where the request cannot carry the schema."""
+    """Return the addition to the system text where the request cannot carry the schema."""
     if mode == "json_schema":
         return ""
     return f"\nReply with one JSON object of this schema and nothing else:\n{json.dumps(schema)}"

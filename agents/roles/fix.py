@@ -201,7 +201,7 @@ def _replaced(program: str, draft: Draft, code: str) -> Draft:
 
 
 def _assertions_of(program: str) -> Counter[str] | None:
-    """Return what a program asserts, None where it cannot be read."""
+    """Return a program's assertions, None where it cannot be read."""
     try:
         return assertions_of(program)
     except SyntaxError:

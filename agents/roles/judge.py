@@ -101,7 +101,7 @@ class Arbiter(Agent[Judgement]):
             yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
 
     def _meaning(self, attempts: Sequence[Attempt]) -> str:
-        """Return what the reports mean together."""
+        """Return the joint meaning of reports."""
         last = attempts[-1]
         if not last.draft.program:
             return _NO_PROGRAM
@@ -152,7 +152,7 @@ class QueryArbiter(GatedArbiter):
 
 
 def is_confirmed(attempts: Sequence[Attempt]) -> bool:
-    """Return whether two independent, valid programs both speak against the code."""
+    """Return True if two independent, valid programs both speak against the code."""
     return sum(attempt.is_valid_failure for attempt in attempts) > 1
 
 
@@ -165,7 +165,7 @@ def _line_of(kind: RunOutcome) -> str:
 
 
 def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
-    """Yield how each test ended, and what each kind of outcome means."""
+    """Yield the end of each test, and the meaning of each kind of outcome."""
     result, draft = attempt.result, attempt.draft
     assert result is not None  # noqa: S101 - a valid program has run
     assert attempt.outcome is not None  # noqa: S101 - as above
@@ -183,7 +183,7 @@ def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
 
 
 def _weight_lines(attempt: Attempt) -> Iterator[str]:
-    """Yield how many mutants a valid program has killed, and whether the code was isolated."""
+    """Yield the number of mutants a valid program killed, and if the code was isolated."""
     report = attempt.report
     assert report is not None  # noqa: S101 - a valid program has one
     if report.judged:

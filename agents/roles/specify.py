@@ -131,7 +131,7 @@ class DemandedValue(Reply):
         return self.value.strip().strip("`").strip() == _OPEN
 
     def confirms(self, claim: Claim) -> bool:
-        """Return whether it is the claim's value."""
+        """Return True if it is the claim's value."""
         return not self.is_open and is_said_as(self.value, claim.value)
 
 
@@ -142,12 +142,12 @@ class ClaimReading(Record):
     specified: DemandedValue | None = None  # by its specification too, where it was asked for
 
     def confirms(self, claim: Claim) -> bool:
-        """Return whether one of them is the claim's value."""
+        """Return True if one of them is the claim's value."""
         is_specified = self.specified is not None and self.specified.confirms(claim)
         return is_specified or self.alone.confirms(claim)
 
     def acquits(self, run: ClaimRun) -> bool:
-        """Return whether it demands what the code gave; what is open may be the form alone."""
+        """Return True if it demands what the code gave; what is open may be the form alone."""
         last, claim = self.specified or self.alone, run.claim
         given = f"{claim.demand.effect} {run.gave}".strip()
         return not last.is_open and is_said_as(last.value, given)
@@ -181,7 +181,7 @@ class ValueReader(Agent[DemandedValue]):
 
 
 def asks_again(alone: DemandedValue, run: ClaimRun) -> bool:
-    """Return whether a reader is asked by the specification too: not about a form left open."""
+    """Return True if a reader is asked by the specification too: not about a form left open."""
     return alone.is_open and not run.is_formed
 
 

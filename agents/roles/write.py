@@ -54,7 +54,7 @@ class Writer(Agent[Composition]):
         return draft.model_copy(update={"beside": joined(stubs, draft.beside)})
 
     def _parts(self, pair: Pair, stubs: str) -> Iterator[str]:
-        """Yield what is the same for each program of a pair with stubs."""
+        """Yield the prompt's part that all programs of a pair with stubs share."""
         limit = self._model.code_limit
         yield pair_section(pair, limit)
         code = pair.code.text

@@ -81,7 +81,7 @@ def _is_done(name: str, settings: Settings) -> bool:
 
 
 def left_over(waiting: int, pending: int) -> str:
-    """Return which pairs a run that found nothing to do has left, "" where none are."""
+    """Return the pairs left by a run that found nothing to do, "" without any."""
     parts = [
         f"waiting for another try: {counted(waiting, 'failed pairs')} (`--reason failed` takes "
         "them now)" * bool(waiting),

@@ -68,7 +68,7 @@ def _model_of(spec: EncoderSpec) -> str:
 
 
 def _summary(factory: Callable[..., object]) -> str:
-    """Return what a plug-in says of itself in a line, "" where it says nothing."""
+    """Return a plug-in's own description in a line, "" without one."""
     return (getattr(factory, "about", "") or factory.__doc__ or "").partition("\n")[0]
 
 

@@ -15,7 +15,7 @@ when_stopped: list[Callable[[], object]] = []
 
 
 def flow_state(name: str, **arguments: object) -> "State[Any]":
-    """Return how the flow of a name has ended, as `prefect_server.flow_state`.
+    """Return the final state of a flow by name, as `prefect_server.flow_state`.
 
     Prefect is imported with it, which a command that has nothing to do never calls.
     """

@@ -115,7 +115,7 @@ def prefect_api(meanwhile: Callable[[], object] | None = None) -> Iterator[str]:
 
 
 def flow_state(name: str, **arguments: object) -> State[Any]:
-    """Return how the flow of a name has ended, which is imported while a server starts.
+    """Return the final state of a flow by name, which is imported while a server starts.
 
     Where a signal ends it, its run, and what that had begun, is cancelled.
 
@@ -248,7 +248,7 @@ def auth_file() -> Path:
 
 
 def server_auth() -> str:
-    """Return what `cosqa server` asks for: what the user has set, else what is new in the file.
+    """Return the settings of `cosqa server`: the user's, else those new in the file.
 
     What has ever gone to a listener in a server's place is worth nothing to it afterwards.
     """
@@ -425,7 +425,7 @@ def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) 
 
 
 def is_private(port: int, auth: str) -> bool:
-    """Return whether the server answers those who send ``auth``, and refuses others.
+    """Return True if the server answers those who send ``auth``, and refuses others.
 
     Everybody may ask for its health, so it is asked for its version.
     """

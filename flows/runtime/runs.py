@@ -61,7 +61,7 @@ def run_name() -> str:
 
 
 def subject_of(parameters: Mapping[str, object]) -> str:
-    """Return what a run is about, by its flow's parameters or the answers of a form."""
+    """Return a run's subject, by its flow's parameters or the answers of a form."""
     settings = parameters.get("settings")
     source = settings.source.title if isinstance(settings, Settings) else parameters.get("source")
     found: object = next(filter(None, map(parameters.get, _SUBJECTS)), source)

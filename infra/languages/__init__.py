@@ -104,7 +104,7 @@ class Language(ABC):
         """Return the headers of a piece of code's functions and classes, "" where there is none."""
 
     def is_valid(self, code: str) -> bool:
-        """Return whether a piece of code can be parsed."""
+        """Return True if a piece of code can be parsed."""
         try:
             self.functions_of(code)
         except SyntaxError:
@@ -121,7 +121,7 @@ class Language(ABC):
         return content.decode("utf-8-sig")
 
     def is_generated(self, text: str) -> bool:  # noqa: ARG002 - by default
-        """Return whether a file says that a program wrote it.
+        """Return True if a file says that a program wrote it.
 
         Modules of Python never do: those of which a part is generated have functions by hand, too.
 
@@ -131,7 +131,7 @@ class Language(ABC):
         return False
 
     def is_special(self, name: str) -> bool:  # noqa: ARG002 - by default
-        """Return whether CodeSearchNet leaves a function out by its name, qualified or not.
+        """Return True if CodeSearchNet leaves a function out by its name, qualified or not.
 
         It does so with constructors and with methods that the language itself calls.
         """
@@ -146,7 +146,7 @@ class Language(ABC):
         return plain_lines(code)
 
     def canonical(self, code: str) -> str:
-        """Return what equal functions share, in whatever layout and with whatever comments."""
+        """Return the digest that equal functions share, whatever their layout and comments."""
         return self.normalised(code)
 
     def tokens(self, code: str) -> Sequence[str]:

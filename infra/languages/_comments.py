@@ -39,7 +39,7 @@ def strip_directives(text: str, directive: re.Pattern[str]) -> str:
 
 
 def prose_of(comment: str, directive: re.Pattern[str]) -> str | None:
-    """Return what a comment says to readers, without marks; None where it is for tools alone.
+    """Return a comment's text without marks; None where it is for tools alone.
 
     An empty line comment is "", which parts paragraphs. A block is a directive as a whole where it
     begins with one and is no documentation by its form, for directives may go on over lines.
@@ -54,5 +54,5 @@ def prose_of(comment: str, directive: re.Pattern[str]) -> str | None:
 
 
 def is_notice(text: str) -> bool:
-    """Return whether a comment is the head of a file: a licence, or what it says of the file."""
+    """Return True if a comment is the head of a file: a licence, or what it says of the file."""
     return _NOTICE.search(text) is not None

@@ -154,7 +154,7 @@ def _source(node: Node) -> str:
 
 
 def _is_silent(node: Node, kinds: Kinds) -> bool:
-    """Return whether nothing in a node is changed: what is raised, printed or logged."""
+    """Return True if nothing in a node is changed: what is raised, printed or logged."""
     if node.type == "expression_statement":  # its value is nobody's
         return is_telling(_source(node).partition("(")[0])
     is_call = node.type == "call_expression"

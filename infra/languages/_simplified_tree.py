@@ -14,7 +14,7 @@ from tree_sitter import Node
 
 
 class Roles(NamedTuple):
-    """What identifiers name, by the kind of the node above them and their field in it.
+    """The kinds of names, by the node above an identifier and its field in it.
 
     Attributes:
         declared: Where a local variable is declared.

@@ -131,7 +131,7 @@ class SyntaxTreeLanguage(Language):
                 yield text_of(parameter.child_by_field_name("name") or parameter)
 
     def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
-        """Return whether a function returns a value.
+        """Return True if a function returns a value.
 
         Args:
             function: Its node.
@@ -144,7 +144,7 @@ class SyntaxTreeLanguage(Language):
         return None
 
     def is_generated(self, text: str) -> bool:
-        """Return whether a comment before all code says that a program wrote the file."""
+        """Return True if a comment before all code says that a program wrote the file."""
         if "generated" not in text.casefold():
             return False
         kinds = self.comments | self.leading
@@ -161,7 +161,7 @@ class SyntaxTreeLanguage(Language):
         return frozenset(function.name.rpartition(".")[2] for function in functions)
 
     def is_special(self, name: str) -> bool:
-        """Return whether a name is one of `special`, or that of its class."""
+        """Return True if a name is one of `special`, or that of its class."""
         *owners, last = name.split(".")
         return last in self.special or owners[-1:] == [last]
 
@@ -262,14 +262,14 @@ class SyntaxTreeLanguage(Language):
         return simplified(root, content, walk.before, self.roles, self.comments, _LITERALS)
 
     def signature_of(self, code: str) -> str:
-        """Return what stands before the bodies of a code's functions."""
+        """Return the headers of a code's functions."""
         try:
             return "\n".join(self._header(function.text) for function in self.functions_of(code))
         except SyntaxError:
             return ""
 
     def _header(self, text: str) -> str:
-        """Return what stands before a function's body; its first line where none is found."""
+        """Return a function's header; its first line where no body is found."""
         walk = self._read(text)
         for node, _ in _nodes(walk, text) if walk else ():
             definition = self.definition_of(node)

@@ -9,7 +9,7 @@ _OF_NUMBERS = {"math", "np", "numpy", "Math"}  # modules with logarithms
 
 
 def is_telling(name: str) -> bool:
-    """Return whether a function, by its dotted name, is named for errors or logs, or a log's."""
+    """Return True if a function, by its dotted name, is named for errors or logs, or a log's."""
     *owners, last = re.split(r"\W+", name.strip())
     if owners and (_LOG.fullmatch(owners[-1]) or owners[-1] in _OF_NUMBERS):
         return owners[-1] not in _OF_NUMBERS

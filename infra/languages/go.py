@@ -94,7 +94,7 @@ class Go(ReturningLanguage):
             yield from map(text_of, parameter.children_by_field_name("name"))
 
     def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
-        """Return whether the header names a result."""
+        """Return True if the header names a result."""
         return function.child_by_field_name("result") is not None
 
     def returning(self, code: str, way: str, *, tells: bool) -> str:

@@ -58,7 +58,7 @@ class Java(SyntaxTreeLanguage):
     )  # fmt: skip
 
     def is_generated(self, text: str) -> bool:
-        """Return whether the head of a file says so, or the annotation of one of its types."""
+        """Return True if the head of a file says so, or the annotation of one of its types."""
         if super().is_generated(text):
             return True
         types = self.root_of(text).children if "@" in text and "Generated" in text else ()
@@ -80,6 +80,6 @@ class Java(SyntaxTreeLanguage):
                 yield text_of(name)
 
     def returns_value(self, function: Node, *, has_return: bool) -> bool:  # noqa: ARG002
-        """Return whether the header's type is another than ``void``."""
+        """Return True if the header's type is another than ``void``."""
         result = function.child_by_field_name("type")
         return result is not None and result.type != "void_type"

@@ -111,7 +111,7 @@ class JavaScript(ReturningLanguage):
                 yield text_of(taken).removeprefix("...").strip()
 
     def returns_value(self, function: Node, *, has_return: bool) -> bool:
-        """Return whether it has a ``return`` with a value, or is an arrow before a value."""
+        """Return True if it has a ``return`` with a value, or is an arrow before a value."""
         body = function.child_by_field_name("body")
         is_value = body is not None and body.type != "statement_block"
         return has_return or (is_value and function.type == "arrow_function")

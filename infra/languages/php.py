@@ -34,7 +34,7 @@ class Php(SyntaxTreeLanguage):
     }
 
     def is_special(self, name: str) -> bool:
-        """Return whether it is a constructor or another magic method."""
+        """Return True if it is a constructor or another magic method."""
         return name.rpartition(".")[2].startswith("__")
 
     def documentation_inside(self, function: Node) -> Node | None:

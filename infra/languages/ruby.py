@@ -60,5 +60,5 @@ class Ruby(SyntaxTreeLanguage):
         return Definition(text_of(name), node) if name else None
 
     def returns_value(self, function: Node, *, has_return: bool) -> bool:
-        """Return whether there is a body, the last value of which is returned."""
+        """Return True if there is a body, the last value of which is returned."""
         return has_return or function.child_by_field_name("body") is not None

@@ -9,7 +9,7 @@ from infra.settings.sections import GateSettings, LanguageModelSettings
 
 @dataclass(frozen=True)
 class CommitteeSettings:
-    """What a committee is made of; `agents.recipe_of` says which of it can change a label.
+    """The make-up of a committee; `agents.recipe_of` says which of it can change a label.
 
     Attributes:
         annotation: The configuration, and how many pairs are judged at once.

@@ -56,7 +56,7 @@ class EnvironmentSource(EnvSettingsSource):
 
 
 def _form_of(field: FieldInfo) -> str:
-    """Return how to write a value."""
+    """Return a value's notation."""
     if not is_list(field):
         return f"write it as JSON, such as {json.dumps({'stale': 500})}"
     listed = ["minilm", "codebert"]
@@ -67,7 +67,7 @@ def _form_of(field: FieldInfo) -> str:
 
 
 def is_list(field: FieldInfo | None) -> bool:
-    """Return whether a setting has several values."""
+    """Return True if a setting has several values."""
     annotation = field.annotation if field else None
     return any(get_origin(one) is tuple for one in (annotation, *get_args(annotation)))
 

@@ -79,7 +79,7 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - whatever was given
 
 
 def _number(field: FieldInfo) -> str:
-    """Return what a number must be by its bounds, "" where the setting is no number."""
+    """Return the bounds of a number in words, "" where the setting is no number."""
     union = get_args(field.annotation) if isinstance(field.annotation, UnionType) else ()
     kind = next((_NUMBERS[one] for one in (field.annotation, *union) if one in _NUMBERS), "")
     low = next((bound.ge for bound in field.metadata if isinstance(bound, Ge)), None)

@@ -8,7 +8,7 @@ from infra.settings.sections import EvaluationSettings, PublishSettings, RaySett
 
 @dataclass(frozen=True)
 class ScoringSettings:
-    """What a method needs to rank a benchmark and be scored.
+    """The settings by which a method ranks a benchmark and is scored.
 
     Attributes:
         evaluation: The methods, the metrics and the depth of rankings.

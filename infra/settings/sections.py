@@ -135,7 +135,7 @@ class LanguageModelSettings(Section):
 
     @property
     def is_recorded(self) -> bool:
-        """Whether its replies were given once and are packaged: no provider is asked."""
+        """Return True if its replies are packaged: no provider is asked."""
         return self.model.startswith(RECORDED_PREFIX)
 
     def require_model(self) -> None:

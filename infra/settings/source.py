@@ -52,6 +52,6 @@ class SourceSettings(Section):
 
     @property
     def title(self) -> str:
-        """What to call the input in logs and in names of runs."""
+        """The input's name in logs and in names of runs."""
         names = [text.partition("=")[0] for text in self.codes]
         return self.collection or "+".join(names) or self.name

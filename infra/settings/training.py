@@ -8,7 +8,7 @@ from infra.settings.section import Section
 
 
 class TrainingSettings(Section):
-    """What `cosqa train` trains, and how. What is not given is the recipe's."""
+    """The model that `cosqa train` trains, and its options; the recipe gives the others."""
 
     base: str = Field(
         "minilm",

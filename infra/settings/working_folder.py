@@ -1,4 +1,4 @@
-"""What a working folder decides: whoever sent it may have written its files.
+"""The settings that a working folder decides: whoever sent it may have written its files.
 
 A settings file that the user names by COSQA_CONFIG is the user's own, as the environment is.
 """
@@ -67,7 +67,7 @@ def check_directions(
 
 
 def _has(source: Mapping[str, Any], section: str, key: str) -> bool:
-    """Return whether a source has a setting; a section that is no table is whole."""
+    """Return True if a source has a setting; a section that is no table is whole."""
     found = source.get(section, {})
     return key in found if isinstance(found, Mapping) else True
 

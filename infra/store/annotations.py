@@ -31,7 +31,7 @@ _INSERT = """
 
 
 class _Replaced(NamedTuple):
-    """What is known of annotations that give way to others of their pairs."""
+    """The facts about annotations that give way to others of their pairs."""
 
     failures: dict[_Key, int]  # how often they had failed
     paid: dict[_Key, set[str]]  # prompts of the replies that were paid for

@@ -41,7 +41,7 @@ def record_export(database: Database, export: Export) -> None:
 
 
 def find_export(database: Database, folder: Path) -> Export | None:
-    """Return what a folder was made from, None where it is not known."""
+    """Return a folder's origin, None where it is not known."""
     exports = database.records(Export, "SELECT * FROM exports WHERE folder = ?", [str(folder)])
     return exports[0] if exports else None
 

@@ -101,7 +101,7 @@ def _index(tx: Transaction) -> None:
 
 
 class Wanted(Record):
-    """Which pairs a list shows.
+    """The filter of a list of pairs.
 
     Attributes:
         facets: Facet → the value that pairs have.

@@ -65,7 +65,7 @@ def queries_without_candidates(
 
 
 def count_unjudged(database: Database, search_id: SearchId, collection: str) -> tuple[int, int]:
-    """Return how many pairs of a search nobody has judged, and how many queries have no others."""
+    """Return the number of unjudged pairs of a search, and of queries that have no others."""
     with database.transaction() as tx:
         ((pairs, queries),) = tx.rows(
             "WITH judged AS (SELECT DISTINCT query_id, code_id FROM annotations "

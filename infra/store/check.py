@@ -41,7 +41,7 @@ def row_counts(settings: StoreSettings) -> dict[str, int]:
 
 
 def faults_of(settings: StoreSettings) -> Iterator[str]:
-    """Yield what is wrong with a store, which is not changed.
+    """Yield the faults of a store, which is not changed.
 
     Raises:
         StoreLockedError: Another process has the database open: nothing is known of it.

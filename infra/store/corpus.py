@@ -300,7 +300,7 @@ def places_of(
 
 
 def known_places(database: Database, collection: str, places: Sequence[str]) -> set[str]:
-    """Return those of some URLs at which a collection has a code, by `places_of`."""
+    """Return the URLs at which a collection has a code, by `places_of`."""
     with database.transaction() as tx, tx.table("wanted", {"place": places}):
         rows = tx.rows(
             f"SELECT DISTINCT {_PLACE} FROM collection_codes SEMI JOIN wanted ON {_PLACE} = place "  # noqa: S608 - a literal

@@ -174,12 +174,12 @@ class DatabaseFile:
             raise error from None
 
     def state(self) -> State:
-        """Return what changes with each commit: size and time of the file and of its log."""
+        """Return a stamp that changes with each commit: size and time of file and log."""
         found = [file.stat() for file in (self.path, self.log) if file.exists()]
         return tuple((each.st_size, each.st_mtime_ns) for each in found)
 
     def _when_free(self, take: Callable[[], _Result]) -> _Result:
-        """Return what a function does as soon as no other process has the file.
+        """Return a function's result, called as soon as no other process has the file.
 
         Args:
             take: Raises ``BlockingIOError`` as long as another process has it.

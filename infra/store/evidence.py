@@ -63,7 +63,7 @@ class EvidenceSelection:
 def count_evidence(
     database: Database, selection: EvidenceSelection, codes: pa.Array | None = None
 ) -> int:
-    """Return how many annotations are selected.
+    """Return the number of selected annotations.
 
     Args:
         database: The store.
@@ -186,7 +186,7 @@ _UNDECIDED = """
 
 
 class Decided(NamedTuple):
-    """What the agents say of a collection's candidates, in columns ascending by query and code.
+    """The agents' labels of a collection's candidates, in columns ascending by query and code.
 
     Attributes:
         labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``fresh``: whether the recipe
@@ -232,7 +232,7 @@ class StoredReply(Record):
 
 
 def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> list[StoredReply]:
-    """Return what an agent said of queries, ascending by query and recipe, each reply once.
+    """Return an agent's replies about queries, ascending by query and recipe, each once.
 
     Args:
         database: The store.

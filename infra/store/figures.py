@@ -94,7 +94,7 @@ class PairMeans(Record):
 def pair_means(
     database: Database, model: str, configuration: str, prices: tuple[float, float] | None
 ) -> PairMeans | None:
-    """Return what pairs took that a model judged in a configuration; None where there are none.
+    """Return the cost of pairs that a model judged in a configuration; None without any.
 
     A reply from the journal counts as if it had been paid for; one that several pairs share counts
     in parts for each. Pairs are left out of which the provider did not say the tokens.

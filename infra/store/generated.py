@@ -61,7 +61,7 @@ class GeneratedCode(Record):
 
     @property
     def is_refused(self) -> bool:
-        """Whether the agents or a person refuse it."""
+        """Return True if the agents or a person refuse it."""
         return self.status == "refused" or self.confirmed is False
 
     @property

@@ -49,7 +49,7 @@ class Covered(NamedTuple):
 
 
 class CurrentLabels(Record):
-    """Which labels are meant: those of a collection's candidates by comparable recipes.
+    """The selection of labels: those of a collection's candidates by comparable recipes.
 
     Attributes:
         collection: Whose queries and codes they are.

@@ -152,7 +152,7 @@ def classified(database: Database, selection: Selection) -> Iterator[Transaction
 
 
 def count_pending(database: Database, selection: Selection) -> PendingCounts:
-    """Return how many pairs are selected, fresh and pending, these by reason.
+    """Return the number of selected, fresh and pending pairs, these by reason.
 
     A candidate whose code is missing from the collection cannot be judged and is not pending.
     """

@@ -1,4 +1,4 @@
-"""What people's votes on samples come to: final labels, preferences, and minutes."""
+"""The outcome of people's votes on samples: final labels, preferences, and minutes."""
 
 from infra.ids import CodeId, QueryId, SampleId
 from infra.records import Record
@@ -17,7 +17,7 @@ _LAST = """
 
 
 class FinalLabel(Record):
-    """What more than half of those people say who decided on a sampled pair.
+    """The majority of the people who decided on a sampled pair.
 
     Attributes:
         drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
@@ -49,7 +49,7 @@ def final_labels(database: Database) -> list[FinalLabel]:
 
 
 def people_figures(database: Database) -> PeopleFigures:
-    """Return how often people prefer the pair's own code, and how long they take for a pair."""
+    """Return the share of pairs whose own code people prefer, and their time for a pair."""
     [counts] = database.records(
         PeopleFigures,
         f"""

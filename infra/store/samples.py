@@ -79,7 +79,7 @@ class Sample(Record):
 
 
 class SampleProgress(Record):
-    """What an annotator of a sample has done: numbers of items.
+    """The progress of a sample's annotator: numbers of items.
 
     Attributes:
         annotator: The name.
@@ -95,7 +95,7 @@ class SampleProgress(Record):
 
     @property
     def is_done(self) -> bool:
-        """Whether each item that the annotator was given has a label."""
+        """Return True if each item that the annotator was given has a label."""
         return self.blind >= len(self.positions)
 
 
@@ -210,7 +210,7 @@ def assign(
 
 
 def progress(database: Database, sample_id: SampleId) -> list[SampleProgress]:
-    """Return what each annotator was given and has done, by name."""
+    """Return each annotator's progress, by name."""
     return database.records(
         SampleProgress,
         "SELECT given.annotator, positions, count(*) FILTER (phase = 'blind') AS blind, "

@@ -52,7 +52,7 @@ class Snapshot(Database):
             yield Transaction(cursor)
 
     def is_current(self) -> bool:
-        """Return whether nothing was committed since the copy was taken."""
+        """Return True if nothing was committed since the copy was taken."""
         return self.file.state() == self.state
 
 

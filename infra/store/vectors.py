@@ -182,7 +182,7 @@ def files_of(database: Database, encoder_key: str, kind: Kind) -> list[RecordedF
 
 
 def lost_files(database: Database, encoder_key: str, kind: Kind) -> list[str]:
-    """Return those of an encoder's files that are not in the folder of vectors."""
+    """Return an encoder's files that are not in the folder of vectors."""
     folder = database.settings.vectors
     files = [recorded.file for recorded in files_of(database, encoder_key, kind)]
     return [file for file in files if not (folder / file).exists()]

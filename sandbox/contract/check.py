@@ -33,7 +33,7 @@ _ENDLESS_S = 2.0  # of programs that run to their time limit, whatever it is
 
 
 class CheckResult(NamedTuple):
-    """Whether a box has shown a behaviour, and if not, the problem."""
+    """The result of checking a behaviour of a box, with the problem where it failed."""
 
     name: str
     ok: bool
@@ -183,7 +183,7 @@ async def _check(sandbox: Sandbox, behaviour: Behaviour) -> CheckResult:
 
 
 async def _problem(box: Box, behaviour: Behaviour) -> str:
-    """Return how the result differs from the behaviour, "" where it does not."""
+    """Return the result's difference from the behaviour, "" without one."""
     if behaviour.before:
         await box.run(behaviour.before, code=behaviour.before_code, timeout_s=_ENDLESS_S)
     is_endless = "timeout" in _alternatives(behaviour.expects.get("outcome"))

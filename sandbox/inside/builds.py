@@ -77,7 +77,7 @@ class _Build(Process):
 
     @property
     def stubs(self) -> str:
-        """What a program needs of the code, as its harness says."""
+        """A program's needs of the code, as its harness says."""
         return self._report.content().decode()
 
     def report(self) -> Report:

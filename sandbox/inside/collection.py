@@ -29,7 +29,7 @@ _WRAPPERS = (None,) * 10  # decorators around a test, one in the other
 
 
 def went_through_a_test(error: BaseException, file: str = PROGRAM) -> bool:
-    """Return whether an error comes out of a test that the program called itself."""
+    """Return True if an error comes out of a test that the program called itself."""
     step = error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code

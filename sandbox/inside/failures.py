@@ -48,7 +48,7 @@ def _is_failed_assertion(
     is_a: Callable[[type, type], bool] = issubclass,
     kind_of: Callable[[object], type] = type,
 ) -> bool:
-    """Return whether an assertion of the program failed, one that pytest makes included.
+    """Return True if an assertion of the program failed, one that pytest makes included.
 
     Code under test may have changed the built-in function, but no default.
     """
@@ -59,7 +59,7 @@ def _is_failed_assertion(
 
 
 def describe_end(error: BaseException) -> bytes:
-    """Return what ``describe`` does, and print the traceback."""
+    """Return the result of ``describe``, and print the traceback."""
     description = describe(error)
     _print_traceback(error)
     return description

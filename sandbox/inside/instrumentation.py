@@ -202,7 +202,7 @@ def imported_assertions(tree: ast.AST) -> frozenset[str]:
 
 
 def _is_plain_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return whether a statement defines a test without parameters and decorators."""
+    """Return True if a statement defines a test without parameters and decorators."""
     return (
         isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.name.startswith("test")

@@ -1,4 +1,4 @@
-"""How values of the standard library's and numpy's plain types are sent, for `values`."""
+"""The encoding of the standard library's and numpy's plain types, for `values`."""
 
 from __future__ import annotations
 

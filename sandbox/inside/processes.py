@@ -147,7 +147,7 @@ class Process:
         return "timeout"
 
     def exceeds_output(self) -> bool:
-        """Return whether the child has printed too much."""
+        """Return True if the child has printed too much."""
         return sum(stream.size for stream in self.streams) > self._cut
 
     def _end(self) -> None:
@@ -251,7 +251,7 @@ def _used_cores() -> float:
 
 
 def oom_kills() -> int:
-    """Return how many processes of this container the kernel has killed for memory."""
+    """Return the number of this container's processes that the kernel has killed for memory."""
     for file in _OOM_COUNTERS:
         with contextlib.suppress(OSError), open(file) as opened:
             words = opened.read().split()

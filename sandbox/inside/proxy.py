@@ -51,7 +51,7 @@ def give_up(reason: str) -> NoReturn:
 def proxy_loader(
     program: str, code: str, count_call: Callable[[], object], shared: str, *, on_copies: bool
 ) -> Callable[[Space], None]:
-    """Return what fills the name space of ``target`` with what the other process has loaded.
+    """Return a function that fills the name space of ``target`` with the other process's names.
 
     Args:
         program: The program's text.
@@ -180,7 +180,7 @@ class OtherProcess:
         return self._ask({"call": name}, arguments, keywords)
 
     def _ask(self, request: Frame, *values: object) -> Any:  # noqa: ANN401 - what the code returns
-        """Return what the other process answers, or raise what its code raised."""
+        """Return the other process's answer, or raise its code's exception."""
         with self._lock:  # a program may call from several threads
             return self._ask_alone(request, values)
 

@@ -73,7 +73,7 @@ _LINES = (
 
 
 def hint(error: BaseException) -> str:
-    """Return what of Python 2 an exception complains of, "" for none."""
+    """Return the part of Python 2 that an exception complains of, "" for none."""
     if isinstance(error, SyntaxError):
         return _syntax_hint(error)
     if isinstance(error, ModuleNotFoundError):

@@ -50,7 +50,7 @@ def _read_cases(outcomes: str, fields: list[str]) -> list[Report] | None:
 
 
 def _is_within(limits: dict[str, int], fields: dict[str, str]) -> bool:
-    """Return whether no field is too long, and the outcome, where there is one, a failure's."""
+    """Return True if no field is too long, and the outcome, where there is one, a failure's."""
     is_short = all(len(text) <= limits[name] for name, text in fields.items())
     return is_short and fields.get("outcome", _FAILURES[0]) in _FAILURES
 

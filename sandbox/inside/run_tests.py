@@ -139,7 +139,7 @@ class Importer(Source):
 
 
 def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
-    """Return what runs the code in a name space that also has ``names``, or raises the error.
+    """Return a function that runs the code with ``names`` in its name space, or raises the error.
 
     Args:
         code: A code object, or the name and the arguments of the error that compiling raised.
@@ -164,7 +164,7 @@ def program_runner(
     numpy_seed: int | None,
     failures: list[str],
 ) -> Callable[[], Iterator[tuple[bytes, Call]]]:
-    """Return what runs a program as ``__main__`` and yields its tests.
+    """Return a function that runs a program as ``__main__`` and yields its tests.
 
     Args:
         text: The program's text.
@@ -201,7 +201,7 @@ def program_runner(
 
 
 def _raising(error: BaseException) -> Call:
-    """Return what raises the error of a program's own call, also where its tests pass later."""
+    """Return a function that raises the error of a program's own call, even if its tests pass."""
 
     def raise_again() -> None:
         raise error
@@ -240,7 +240,7 @@ def _is_kept(
     spaces: tuple[Space, ...] = _OWN_SPACES,
     program: str = PROGRAM,
 ) -> bool:
-    """Return whether an attribute must stay as it is: code and defaults of the harness's functions.
+    """Return True if an attribute must stay as it is: code and defaults of the harness's functions.
 
     No function of a program gets other code: the code under test could empty its tests that way.
     """

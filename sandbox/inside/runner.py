@@ -110,7 +110,7 @@ class JobRun(Process):
         }
 
     def exceeds_output(self) -> bool:
-        """Return whether the program has printed or reported too much."""
+        """Return True if the program has printed or reported too much."""
         printed = self._out.size + self._err.size
         return printed > self._job["cut"] or self._report.size > REPORT_BYTES
 

@@ -14,7 +14,7 @@ _WAIT_S = 0.005  # the collector works in the background, and needs some millise
 
 
 def sockets_in_use() -> int:
-    """Return how many sockets there are in this network; 0 where the kernel does not tell."""
+    """Return the number of sockets in this network; 0 where the kernel does not tell."""
     with contextlib.suppress(OSError), open(_TABLE) as file:
         return int(file.readline().split()[2])
     return 0

@@ -48,11 +48,11 @@ class Stream:
         os.close(self.file)
 
     def content(self) -> bytes:
-        """Return what was kept; all that came, where that is no more than is kept."""
+        """Return the kept part; all that came, where that is no more."""
         return bytes(self._head + self._tail)
 
     def text(self) -> str:
-        """Return what was kept as text; bytes that are none, and NUL, are shown as escapes."""
+        """Return the kept part as text; bytes that are none, and NUL, are shown as escapes."""
         left_out = self.size - len(self._head) - len(self._tail)
         if not left_out:
             return _shown(self._head + self._tail)

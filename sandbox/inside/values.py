@@ -53,7 +53,7 @@ class Graph:
         self._foreign = foreign
 
     def add(self, value: object) -> object:
-        """Return what stands for a value: itself, or the place of its node in a list.
+        """Return the code of a value: itself, or the place of its node in a list.
 
         Raises:
             NotPlainError: It is of no type that can be sent.

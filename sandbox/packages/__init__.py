@@ -1,1 +1,1 @@
-"""What programs need: which package provides a module, how it is installed and what is asked."""
+"""Packages for programs: names of modules' packages, their installation and requests."""

@@ -51,7 +51,7 @@ INSTALLING = [
 
 
 class Image(Record):
-    """What an image answers to ``QUESTION``: for what it takes wheels.
+    """An image's answer to ``QUESTION``: the platform of its wheels.
 
     Attributes:
         implementation: Of its Python, as in the names of wheels.
@@ -77,7 +77,7 @@ class Fetched(NamedTuple):
 
 
 def malformed(requirements: Iterable[str]) -> list[str]:
-    """Return those requirements that are no name with optional extras and versions."""
+    """Return the requirements that are no name with optional extras and versions."""
     return [text for text in requirements if not _REQUIREMENT.fullmatch(text)]
 
 

@@ -56,7 +56,7 @@ class _Judgement(BaseModel):
 
 
 def is_beir(folder: Path) -> bool:
-    """Return whether a folder has BEIR's corpus."""
+    """Return True if a folder has BEIR's corpus."""
     return any((folder / f"corpus.jsonl{ending}").is_file() for ending in ("", ".gz"))
 
 

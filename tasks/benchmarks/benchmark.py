@@ -222,7 +222,7 @@ def digest_of_records(records: Iterable[Record]) -> str:
 
 
 def _digestible(record: Record) -> str:
-    """Return what a record says as JSON, without added fields that are empty, as of old."""
+    """Return a record as JSON, without added fields that are empty."""
     return record.model_dump_json(
         exclude={name for name in record.added if not getattr(record, name)}
     )

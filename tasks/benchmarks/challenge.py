@@ -21,7 +21,7 @@ _GRADE_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 
 
 class Grade(NamedTuple):
-    """What an annotator said of a function.
+    """An annotator's grade of a function.
 
     Attributes:
         relevance: 0 (irrelevant) to 3 (exact match).
@@ -37,7 +37,7 @@ Grades = Mapping[str, Mapping[str, Mapping[str, Sequence[Grade]]]]
 
 
 def is_right(grades: Collection[Grade]) -> bool:
-    """Return whether a function answers its query: an annotator graded it 3.
+    """Return True if a function answers its query: an annotator graded it 3.
 
     CoSQA+ does not print its rule. Of those tried this one alone gives the 399 Python pairs of 95
     queries that it trains and tests with.
@@ -88,7 +88,7 @@ class Prediction(NamedTuple):
 
 
 class GradeRow(NamedTuple):
-    """What an annotator says of a function, in the columns of ``annotationStore.csv``."""
+    """An annotator's grade of a function, in the columns of ``annotationStore.csv``."""
 
     language: str
     query: str

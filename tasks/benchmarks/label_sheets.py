@@ -66,7 +66,7 @@ class LabelRow(NamedTuple):
 
     @property
     def choice(self) -> int | None:
-        """Which code is preferred, the first (0) or the second (1); None for neither."""
+        """The preferred code, the first (0) or the second (1); None for neither."""
         sides = {"A": 0, "B": 1, UNDECIDED: None}
         if (choice := self.cells["choice"].upper()) not in sides:
             raise self.wrong("choice", f"it must be A, B, {UNDECIDED} for undecided, or empty")
@@ -74,7 +74,7 @@ class LabelRow(NamedTuple):
 
     @property
     def difficulties(self) -> tuple[Difficulty, ...]:
-        """What made the pair hard to grade."""
+        """The reason why the pair was hard to grade."""
         words = re.split(r"[,;\n]", self.cells["notes"].lower())
         names = [word.strip().replace(" ", "_") for word in words if word.strip()]
         if not set(names) <= _DIFFICULTIES.keys():

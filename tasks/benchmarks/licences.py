@@ -98,7 +98,7 @@ def licence_of(texts: Iterable[str]) -> str:
 
 
 def permits_redistribution(licence: str) -> bool:
-    """Return whether code may be published under a licence by SPDX's name.
+    """Return True if code may be published under a licence by SPDX's name.
 
     Args:
         licence: A name, or several with AND and OR between; all of them must permit it where

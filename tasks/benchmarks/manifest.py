@@ -144,7 +144,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
 
 
 def _specified(columns: Columns) -> dict[str, int]:
-    """Return how many queries were specified, and how many of them have doubts or no value."""
+    """Return the number of specified queries, and of those with doubts or no value."""
     table = columns.specifications.table
     if not table.num_rows:
         return {}

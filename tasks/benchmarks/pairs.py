@@ -142,7 +142,7 @@ def _of_files(path: Path) -> Pairs:
 
 
 def name_of(path: Path) -> str:
-    """Return what a file or folder of texts is called: its name without its ending."""
+    """Return the name of a file or folder of texts, without its ending."""
     if path.is_dir():
         return printable(path.resolve().name)
     return printable(path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
@@ -171,7 +171,7 @@ class Overlap(Record):
 
 
 def overlap(training: Pairs, test: Pairs) -> Overlap:
-    """Return how many test pairs are in the training set."""
+    """Return the number of test pairs that are in the training set."""
     known = set(_without_capitals(training))
     return Overlap(
         queries=shared_queries(training.queries, test.queries),
@@ -181,7 +181,7 @@ def overlap(training: Pairs, test: Pairs) -> Overlap:
 
 
 def shared_queries(training: Iterable[str], queries: Iterable[str]) -> int:
-    """Return how many queries are training queries too; capitals make no difference.
+    """Return the number of queries that are training queries too, capitals aside.
 
     Args:
         training: Normalised texts (`infra.records.normalise_query`).

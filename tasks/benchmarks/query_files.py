@@ -66,7 +66,7 @@ def read_query_texts(path: Path) -> QueryTexts:
 
 
 def _holds_pairs(file: Path) -> bool:
-    """Return whether the first line is one of pairs; a JSON array is, too."""
+    """Return True if the first line is one of pairs; a JSON array is, too."""
     first = next((text for _, text in read_text_lines(file) if text.strip()), "")
     try:
         row = json.loads(first)

@@ -31,7 +31,7 @@ _REQUIRED = ("queries", "codes", "labels")
 
 
 def is_export(folder: Path) -> bool:
-    """Return whether a folder looks like an export."""
+    """Return True if a folder looks like an export."""
     return (folder / MANIFEST).is_file()
 
 

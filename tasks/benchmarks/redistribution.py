@@ -1,4 +1,4 @@
-"""Which of a benchmark's codes may be published."""
+"""The codes of a benchmark that may be published."""
 
 from collections import Counter
 from collections.abc import Sequence

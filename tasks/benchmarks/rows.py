@@ -38,7 +38,7 @@ class LabelledPair(Record):
 
 
 class QuerySpecification(Record):
-    """What a query demands, by which all its candidates were judged.
+    """The specification of a query, by which all its candidates were judged.
 
     Attributes:
         query_id: The query.
@@ -167,7 +167,7 @@ class Rows(Sequence[Row], Generic[Row]):
 
 
 def _ascends(table: pa.Table, keys: Sequence[str]) -> bool:
-    """Return whether no row of a table has smaller keys than the one before it."""
+    """Return True if no row of a table has smaller keys than the one before it."""
     count = max(table.num_rows - 1, 0)
     falls: pa.ChunkedArray | None = None
     for key in reversed(keys):

@@ -21,7 +21,7 @@ _ID_OF_ARROW = r"^[^\s\x00-\x1f\x7f\x85\pZ]+$"
 
 @dataclass(frozen=True)
 class Rankings:
-    """What a method returned for each query, best first, ties by code id in ascending order.
+    """The results of a method for each query, best first, ties by ascending code id.
 
     Attributes:
         query_ids: One for each row.

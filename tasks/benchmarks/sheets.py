@@ -40,7 +40,7 @@ class Answer(Record):
 
 
 class AnswerRow(NamedTuple):
-    """What a person says of a written answer, whose code they may have changed.
+    """A person's verdict on a written answer, whose code they may have changed.
 
     Attributes:
         place: The row's file and line.
@@ -78,7 +78,7 @@ def write_answers(answers: Sequence[Answer], file: Path) -> None:
 
 
 def is_filled(file: Path) -> bool:
-    """Return whether somebody has begun to fill in a sheet of answers, or the file is none."""
+    """Return True if somebody has begun to fill in a sheet of answers, or the file is none."""
     try:
         return any(
             row.cells[name]
@@ -90,7 +90,7 @@ def is_filled(file: Path) -> bool:
 
 
 def read_answers(file: Path) -> list[AnswerRow]:
-    """Return what people say of answers; a row without relevance is not graded.
+    """Return people's verdicts on answers; a row without relevance is not graded.
 
     Raises:
         SourceError: A column is missing, a relevance is neither 0 nor 1, the number of an answer is

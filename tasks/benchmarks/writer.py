@@ -98,7 +98,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _is_as_written(manifest: Manifest, folder: Path) -> bool:
-    """Return whether a folder holds an equal export, no file of which was changed."""
+    """Return True if a folder holds an equal export, no file of which was changed."""
     try:
         return verify_export(folder) == manifest
     except PublishError:

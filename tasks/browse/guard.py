@@ -32,7 +32,7 @@ _MOST_BYTES, _MOST_FIELDS = 1_000_000, 50
 
 @dataclass(frozen=True)
 class Guard:
-    """What is asked of each request before the pages see it.
+    """The checks of each request before the pages see it.
 
     Attributes:
         host: The address or name that the server listens at.
@@ -127,7 +127,7 @@ class Guard:
         return PlainTextResponse("Open the address that `cosqa browse` has printed.\n", 401)
 
     def form_token(self, session: str) -> str:
-        """Return what each form of a browser's session has."""
+        """Return the fields that each form of a browser's session has."""
         return hmac.digest(self.secret, session.encode(), "sha256").hex()
 
     async def form(self, request: Request) -> Mapping[str, str] | None:
@@ -151,7 +151,7 @@ class Guard:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address is that of this machine alone."""
+    """Return True if an address is that of this machine alone."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -37,7 +37,7 @@ class FormError(CosqaError):
 
 
 class _State(NamedTuple):
-    """What the store says of a sample, at a moment."""
+    """A snapshot of a sample in the store."""
 
     sample: Sample
     progress: Mapping[str, SampleProgress]

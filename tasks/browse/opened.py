@@ -1,4 +1,4 @@
-"""What is browsed: a store, of which a newer copy is taken when it has changed, or a folder."""
+"""The browsed data: a store, copied anew when it has changed, or a folder."""
 
 import logging
 import threading
@@ -78,7 +78,7 @@ class OneFolder:
         self._snapshot = _read(folder)
 
     def current(self) -> Snapshot:
-        """Return what was read."""
+        """Return the snapshot."""
         return self._snapshot
 
 

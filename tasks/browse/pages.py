@@ -1,4 +1,4 @@
-"""What pages show of a snapshot: pairs, a pair, a query with its candidates, methods and queries.
+"""Pages of a snapshot: pairs, a pair, a query with its candidates, methods and queries.
 
 A page's parameters come from its address, so that they may be anything.
 """
@@ -105,7 +105,7 @@ def pair_page(snapshot: Snapshot, asked: Parameters, labelled: Collection[str] =
 
 
 def evidence_of(snapshot: Snapshot, pair: ListedPair) -> list[dict[str, Any]]:
-    """Return how each recipe judged a pair, that of its label first, then the newest."""
+    """Return each recipe's judgement of a pair, that of its label first, then the newest."""
     found = []
     ids = recipes_of_pair(snapshot, pair.key)
     for recipe_id in sorted(ids[:_MOST_RECIPES], key=lambda recipe: recipe != pair.recipe):

@@ -1,4 +1,4 @@
-"""Which codes have a similar method in a corpus, by Aroma's features."""
+"""Codes that have a similar method in a corpus, by Aroma's features."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -15,7 +15,7 @@ _Key = tuple[tuple[object, ...], int]  # a feature, and which of its occurrences
 def have_matches(
     answers: Sequence[str], methods: Iterable[str], threshold: float = THRESHOLD
 ) -> list[bool]:
-    """Return which answers have a method with a similarity above a threshold.
+    """Return the answers that have a method with a similarity above a threshold.
 
     A feature's occurrences are columns of their own, so that a product of sparse matrices counts
     what each two have in common as `tasks.corpus.aroma.similarity` does. Of the corpus a block of

@@ -19,7 +19,7 @@ _OF_QUERIES = (REPEATED_QUERY, REPEATED_LABEL, CONFLICT)
 
 
 class Readable(Protocol):
-    """What is read into collections: a source, or several put together."""
+    """The input of collections: a source, or several put together."""
 
     def fingerprint(self) -> str:
         """Return a digest that changes whenever what `read` would give changes."""

@@ -62,7 +62,7 @@ class Merged:
                 _logger.debug("%s is dropped: %s", code.origin, reason)
 
     def has_code(self, code_id: str) -> bool:
-        """Return whether a function with this id has passed."""
+        """Return True if a function with this id has passed."""
         return _short(code_id) in self._codes
 
     def new_labels(self, labels: Iterable[Label]) -> Iterator[Label]:
@@ -119,7 +119,7 @@ class Merged:
         self._items.extend(self.labels(labels))
 
     def collected(self, info: SourceInfo, dropped: Counter[str] | None = None) -> Collected:
-        """Return what was added, in its order.
+        """Return the added items, in their order.
 
         Args:
             info: Where it comes from.

@@ -75,7 +75,7 @@ class _Question(NamedTuple):
 
 
 def is_discussion(title: str) -> bool:
-    """Return whether a title asks for opinions, reasons or differences, by its words."""
+    """Return True if a title asks for opinions, reasons or differences, by its words."""
     return _DISCUSSION.search(title) is not None
 
 

@@ -63,7 +63,7 @@ def _without_syntax(text: str, origin: str, name: str, problem: str) -> CorpusFu
 
 
 def _problem(error: SyntaxError) -> str:
-    """Return what stopped the parser, as one of few phrases that functions can be counted by."""
+    """Return the parser's error, as one of few phrases that functions can be counted by."""
     message = error.msg or ""
     if isinstance(error, TabError):
         return "tabs and spaces mixed"

@@ -49,7 +49,7 @@ class SourceFiles:
 
     @property
     def holds_repositories(self) -> bool:
-        """Whether all files lie in folders of the root, and these are enough for three parts."""
+        """Return True if all files lie in folders of the root, which are enough for three parts."""
         tops = {file.relative_to(self.root).parts[:-1][:1] for file in self.files}
         return () not in tops and len(tops) >= len(SPLITS)
 
@@ -149,7 +149,7 @@ def _inside(at: Path, root: Path) -> list[Path]:
 
 
 def languages_of(names: Sequence[str]) -> dict[str, Language]:
-    """Return how the names of files end → their language, of some languages or of all.
+    """Return endings of files' names → their language, of some languages or of all.
 
     Raises:
         UnknownNameError: There is no such language.

@@ -89,7 +89,7 @@ class EncoderRegistry(Registry[EncoderClass]):
         return sorted({*published_specs(), *files})
 
     def has(self, name: str) -> bool:
-        """Return whether a name or a reference is that of an encoder."""
+        """Return True if a name or a reference is that of an encoder."""
         scheme, colon, _ = name.partition(":")
         return scheme in SCHEMES if colon else name in self.names()
 

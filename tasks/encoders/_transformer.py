@@ -252,7 +252,7 @@ class TransformerEncoder:
 
 
 def _source(checkpoint: Path | None, spec: TransformerSpec) -> dict[str, Any]:
-    """Return what transformers takes to find a checkpoint."""
+    """Return the arguments by which transformers finds a checkpoint."""
     if checkpoint is None and spec.revision == NOT_PUBLISHED:
         raise EncoderError(not_published(spec.name))
     if checkpoint is None and spec.model == _PACKAGED:

@@ -88,7 +88,7 @@ class StudyFigures(Record):
 
 
 def budget_size(queries: int, percent: float) -> int:
-    """Return how many queries a budget in per cent is: the nearest number, at least 1."""
+    """Return a budget in per cent as a number of queries: the nearest, at least 1."""
     return max(1, round(queries * percent / 100))
 
 

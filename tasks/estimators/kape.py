@@ -78,7 +78,7 @@ def neighbour_weights(similarities: Values, weighting: Weighting) -> Values:
 
 
 def kept_neighbours(similarities: Values) -> Kept:
-    """Return which neighbours KAPE uses: those at most one deviation below their row's mean.
+    """Return the neighbours KAPE uses: those at most one deviation below their row's mean.
 
     The far ones are left out, so that low similarities have no part in the estimate. Equation 3
     prints z <= 1, which holds of z-scores of distances: Table 6 has been computed so. The deviation
@@ -103,7 +103,7 @@ class NeighboursUsed(Record):
 
 
 def neighbours_used(nearest: Values, ks: Iterable[int]) -> Iterator[NeighboursUsed]:
-    """Yield how many neighbours are used with each k.
+    """Yield the number of neighbours used with each k.
 
     Args:
         nearest: (queries, neighbours) similarities, falling; as many as the greatest k.

@@ -146,7 +146,7 @@ def diverse(features: Values, sparse: Values) -> Iterator[int]:
 
 
 def shares(sizes: list[int], seats: int) -> list[int]:
-    """Return how many seats each group has: in proportion to its size, at least 1 where they last.
+    """Return each group's seats: in proportion to its size, at least 1 where they last.
 
     The rounding of PACE, with the divisor for which the sum is met (Webster's method).
 

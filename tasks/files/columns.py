@@ -126,7 +126,7 @@ def line_of(file: Path, *fields: str) -> str:
 
 
 def is_number(field: str) -> bool:
-    """Return whether a field is one of a column of numbers."""
+    """Return True if a field is one of a column of numbers."""
     try:
         pa.array([field]).cast(NUMBER)
     except pa.ArrowInvalid:

@@ -67,7 +67,7 @@ def whole_number(cell: str, lowest: int, highest: int) -> int | None:
 
 
 def separator_of(header: str) -> str:
-    """Return what stands between the cells of a header, as spreadsheets have it."""
+    """Return the separator of a header's cells, as spreadsheets have it."""
     return max(",;\t", key=header.count)
 
 

@@ -162,7 +162,7 @@ def _decoded(file: Path, number: int, line: bytes) -> str:
 
 
 def not_utf_8(error: UnicodeDecodeError) -> str:
-    """Return what is wrong with a text, and how to mend it."""
+    """Return a text's fault and its remedy."""
     byte = error.object[error.start]
     return f"byte 0x{byte:02x} is not UTF-8: convert the file, for example with iconv -t UTF-8"
 

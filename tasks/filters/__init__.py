@@ -85,7 +85,7 @@ class FilterChain:
 
     @property
     def notes(self) -> list[str]:
-        """What the filters have to say of all functions that they were asked about."""
+        """The filters' report on all functions that they were asked about."""
         return [note for rule in self._filters for note in notes_of(rule)]
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:

@@ -40,7 +40,7 @@ class KeptBags:
         return len(self._sizes)
 
     def near(self, bag: Mapping[str, int]) -> Integers:
-        """Return which of the bags that were added, counted from 0, are near to this one."""
+        """Return the numbers, from 0, of the added bags that are near to this one."""
         numbers, times = self._numbered(bag)
         total = int(times.sum())
         rows = self._index.rows(self._rarest(numbers))

@@ -49,6 +49,6 @@ class NearDuplicates:
 
 
 def identifiers(text: str, language: str = "") -> Counter[str]:
-    """Return how often each identifier occurs, of code in an unknown language none."""
+    """Return the count of each identifier, of code in an unknown language none."""
     known = language_named(language)
     return Counter(known.identifiers(text) if known else ())

@@ -38,7 +38,7 @@ _PYTHON = re.compile(
 
 
 class _Guess(NamedTuple):
-    """What the classifier takes a text for: a name, its probability, and whether it is code."""
+    """The classifier's result for a text: a name, its probability, and if it is code."""
 
     label: str
     probability: float
@@ -71,7 +71,7 @@ class PythonCode:
     """Keeps statements, blocks and functions of Python; drops what is more, less or other."""
 
     def reason_to_drop(self, function: CorpusFunction) -> str | None:
-        """Return which of the four kinds a snippet is, or None when it is Python."""
+        """Return a snippet's kind of the four, or None when it is Python."""
         text = textwrap.dedent(function.code.text)
         if _SESSION.search(text):
             return MIXED

@@ -31,7 +31,7 @@ class InputAndResultRule:
 
     @property
     def notes(self) -> list[str]:
-        """How many functions the rule keeps and drops, by both readings."""
+        """The numbers of functions that the rule keeps and drops, by both readings."""
         total, kept = self._judged.total(), self._judged[None]
         with_self = kept + self._judged[ONLY_SELF]
         note = (

@@ -79,7 +79,7 @@ metrics: Registry[type[Metric]] = Registry("metric", "tasks.metrics", one_per_fi
 
 @dataclass(frozen=True)
 class Variant:
-    """What a metric's name says.
+    """The parsed name of a metric.
 
     Attributes:
         family: A registered metric.
@@ -95,7 +95,7 @@ class Variant:
 
     @classmethod
     def parse(cls, name: str) -> "Variant":
-        """Return what ``NDCG@10``, ``MRR``, ``MAP-condensed-zero@100`` and the like mean.
+        """Return the metric named by ``NDCG@10``, ``MRR``, ``MAP-condensed-zero@100`` and the like.
 
         Raises:
             UnknownNameError: There is no such metric, or its name lacks the depth that it needs.

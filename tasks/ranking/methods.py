@@ -76,7 +76,7 @@ def identity(method: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return what tells an encoder's weights or a retriever's revision, empty for none stated."""
+    """Return an encoder's weights' or a retriever's revision, empty for none stated."""
     if encoders.has(name):
         return encoders.get(name).spec.key
     return str(getattr(retrievers.get(name), "revision", ""))

@@ -37,7 +37,7 @@ class Flip(Record):
 
 
 class Difference(Record):
-    """What changed from one version to another; ids in ascending order.
+    """The changes from one version to another; ids in ascending order.
 
     Attributes:
         before: The first version's name and whose labels it has.
@@ -66,7 +66,7 @@ class Difference(Record):
 
 
 def difference(before: Benchmark, after: Benchmark) -> Difference:
-    """Return what changed between two versions of a benchmark."""
+    """Return the changes between two versions of a benchmark."""
     old, new = _labels(before), _labels(after)
     removed = sorted(old.keys() - new.keys())
     undecided = {(item.query_id, item.code_id) for item in after.undecided}
@@ -163,7 +163,7 @@ class ScoreChange(Record):
 def score_changes(
     before: Leaderboard, after: Leaderboard, old: Values, new: Values
 ) -> tuple[ScoreChange, ...]:
-    """Return how the scores of methods differ between two leaderboards.
+    """Return the differences of methods' scores between two leaderboards.
 
     A method has none where no query is scored in both versions.
 
@@ -226,7 +226,7 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
 
 
 def change_summary(change: Difference) -> tuple[Table, str]:
-    """Return how many queries, codes and pairs came and went, and what became of the labels."""
+    """Return the numbers of queries, codes and pairs added and removed, and changed labels."""
     rows = [
         ("queries", f"{len(change.queries_added):,}", f"{len(change.queries_removed):,}"),
         ("codes", f"{len(change.codes_added):,}", f"{len(change.codes_removed):,}"),

@@ -1,4 +1,4 @@
-"""What a report says, apart from how it looks: a `Document` of blocks.
+"""The content of a report, apart from its look: a `Document` of blocks.
 
 A report is a file of this folder that returns a document. `tasks.reports.render` makes a page of
 HTML or Markdown of it; commands print its tables. All text may come from outside: no report escapes

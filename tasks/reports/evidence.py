@@ -37,7 +37,7 @@ class ClaimLine(Record):
 
 
 class SpecifiedPart(Record):
-    """What a pair was judged by.
+    """The evidence of a pair's label.
 
     Attributes:
         specification: The query's.
@@ -53,7 +53,7 @@ class SpecifiedPart(Record):
 
 
 def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterator[Block]:
-    """Yield how a pair was judged: what decided it, every model call and every test run."""
+    """Yield a pair's evidence: the deciding step, every model call and every test run."""
     values: dict[str, Text] = {
         "Path": format_words(one.path),
         "Decided by": one.decided_by or "nobody",

@@ -21,7 +21,7 @@ class Amount(Record):
 
 
 class Expected(Record):
-    """What pairs are expected to take; dollars and minutes None are unknown, which is not 0.
+    """The expected cost of pairs; dollars and minutes None are unknown, which is not 0.
 
     Attributes:
         basis: Where these figures come from.
@@ -52,7 +52,7 @@ class ReasonPlan(Record):
 
 
 class RunPlan(Record):
-    """What an annotation run is to do.
+    """The plan of an annotation run.
 
     Attributes:
         collection: Whose candidates are judged.
@@ -124,7 +124,7 @@ def _about(value: Amount | None, text: Callable[[float], str]) -> str:
 
 
 def plan_notes(plan: RunPlan) -> list[str]:
-    """Return what the table leaves open: which parts changed, what waits, what is left out."""
+    """Return the notes of the table: changed parts, waiting and left-out pairs."""
     found = []
     for item in plan.reasons:
         if item.causes:
@@ -150,7 +150,7 @@ def plan_notes(plan: RunPlan) -> list[str]:
 
 
 def plan_document(plan: RunPlan) -> Document:
-    """Return what is to be judged, why, and what it is expected to take."""
+    """Return the pairs to be judged, the reasons, and the expected cost."""
     rounds = f" in each of {plan.rounds} rounds" if plan.rounds > 1 else ""
     judged = (
         f"{counted(plan.candidates, 'candidates')}{rounds}, {plan.fresh:,} with a fresh label; "

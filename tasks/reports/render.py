@@ -63,7 +63,7 @@ def _template() -> Template:
 
 
 def environment(*folders: Path) -> Environment:
-    """Return what makes pages of templates: those of this folder, and of others before them.
+    """Return the environment of templates: of other folders first, then of this one.
 
     All text is escaped. Filters show a text with its marks made visible and its middle left out.
     """

@@ -54,7 +54,7 @@ class BenchmarkScores(Record):
 
 
 class CollectionCounts(Record):
-    """What one collection holds, and how many items each rule dropped."""
+    """The content of one collection, and the number of items that each rule dropped."""
 
     name: str
     source: SourceInfo

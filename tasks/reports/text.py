@@ -69,7 +69,7 @@ def format_rate(part: int, whole: int) -> str:
 
 
 def tally(counts: Mapping[str, int]) -> str:
-    """Return what was counted in words: "1 label, 1 relevant"; "nothing" without any."""
+    """Return counts in words: "1 label, 1 relevant"; "nothing" without any."""
     return ", ".join(counted(n, format_words(what)) for what, n in counts.items() if n) or "nothing"
 
 

@@ -17,7 +17,7 @@ GAINED = ("NDCG@10", "MRR", "Recall@10")
 
 
 class Gain(Record):
-    """How much the encoder is better than another method on the same queries.
+    """The encoder's advantage over another method on the same queries.
 
     Attributes:
         metric: The metric.

@@ -48,7 +48,7 @@ class Retries(NamedTuple):
     errors: tuple[type[Exception], ...]
 
     def is_passing(self, state: "State[Any]") -> bool:
-        """Return whether a failed state is of an error that passes."""
+        """Return True if a failed state is of an error that passes."""
         error = getattr(state.data, "result", state.data)
         error = getattr(error, "error", error)  # of a result that a failed stage gives all the same
         if isinstance(error, BaseExceptionGroup):
@@ -154,7 +154,7 @@ def task_of(stage: "Task[P, R]") -> "Task[P, R]":
 
 
 def is_done(done: "Task[..., Any]", **inputs: object) -> bool:
-    """Return whether the store has what a stage with a key would give for these inputs."""
+    """Return True if the store has what a stage with a key would give for these inputs."""
     asked = cast("Stage[..., Any]", done)
     assert asked.key  # noqa: S101 - it has one
     given = Parameters(**inputs)

@@ -64,7 +64,7 @@ class Node(NamedTuple):
 
 
 class Workers(NamedTuple):
-    """How many actors to ask for, and the cores or the share of a GPU (else 0) of each."""
+    """The number of actors to ask for, and the cores or the share of a GPU (else 0) of each."""
 
     number: int
     cores: int

@@ -57,7 +57,7 @@ class RayTasks(Generic[R]):
         self._runner.__exit__(*error)
 
     def __len__(self) -> int:
-        """Return how many runs have not ended."""
+        """Return the number of runs that have not ended."""
         return len(self._running)
 
     def submit(self, **parameters: object) -> UUID:
@@ -131,7 +131,7 @@ def cores() -> float:
 
 
 def room_for(asked: Mapping[str, float]) -> str:
-    """Say what a run needs on one node of the cluster, and what of it is free in all."""
+    """Describe a run's needs on one node of the cluster, and what of it is free in all."""
     free: dict[str, float] = ray.available_resources()  # type: ignore[no-untyped-call]
     return (
         f"each needs {' and '.join(f'{number:g} {name}' for name, number in asked.items())} on one "

@@ -126,7 +126,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, text: object, whole: SourceSettings) -> "Part | None":
-        """Return what a text of the whole names; None where that is no source, but maybe a file."""
+        """Return the source that a text names; None where it names none, but maybe a file."""
         name, _, path = str(text).partition("=")
         if name not in sources.names():
             return None
@@ -264,7 +264,7 @@ def _problem(
 
 
 def _missing_options(source: SourceSettings, part: str = "") -> str:
-    """Return which options are yet to be given, and how to give them.
+    """Return the missing options, and how to give them.
 
     Args:
         source: What was given.

@@ -108,7 +108,7 @@ class JsonLinesSource:
         return mark("jsonl", _VERSION, self._name, self._licence, state, *self._options.filters)
 
     def read(self) -> dict[str, Streamed]:
-        """Return what the files hold; the functions are read as they are asked for.
+        """Return the files' content; the functions are read as they are asked for.
 
         Raises:
             SourceError: A file is missing, a line of it cannot be used, or the filters drop every

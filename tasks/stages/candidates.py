@@ -149,7 +149,7 @@ def _counted(codes: Codes, bar: Progress) -> Codes:
 
 
 def _columns(query_ids: pa.Array, code_ids: pa.Array, names: Sequence[str], hits: Hits) -> pa.Table:
-    """Return what `candidates.add_candidate_columns` takes."""
+    """Return the columns that `candidates.add_candidate_columns` takes."""
     queries, k = hits.positions.shape
     rows = np.repeat(np.arange(queries, dtype=np.int32), k)
     scores = [pa.array(hits.scores[:, :, number].ravel()) for number in range(len(names))]

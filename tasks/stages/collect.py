@@ -31,7 +31,7 @@ def stamp_of(source: SourceSettings) -> str:
 
 
 def _is_read(p: Parameters) -> bool:
-    """Return whether reading the source again would give what is stored."""
+    """Return True if reading the source again would give what is stored."""
     stored, stamp = corpus.collections_of(p.database, p.fingerprint), stamp_of(p.source)
     return bool(stored) and not p.source.reread and all(each.stamp == stamp for each in stored)
 

@@ -44,7 +44,7 @@ def labels_by(
 
 
 def are_comparable(one: Body, other: Body) -> bool:
-    """Return whether labels by two recipes are compatible: they answer one question."""
+    """Return True if labels by two recipes are compatible: they answer one question."""
     return criterion_of(one) == criterion_of(other)
 
 
@@ -64,14 +64,14 @@ def last_recipe(
 def current_labels_of(
     database: Database, collection: str, search_ids: Sequence[SearchId]
 ) -> CurrentLabels:
-    """Return which labels of a collection's candidates are current, by the recipe last in use."""
+    """Return the current labels of a collection's candidates, by the recipe last in use."""
     if recipe := last_recipe(database, collection, search_ids):
         return labels_by(database, collection, search_ids, recipe.rounds)
     return CurrentLabels(collection=collection, search_ids=tuple(search_ids))
 
 
 def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:
-    """Return which annotations count for which rounds of which sets.
+    """Return the annotations that count for each round of each set.
 
     What counts for a set of one round is left out of all later ones of one round: it would say the
     same again.

@@ -113,7 +113,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
 
 
 def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
-    """Return whether a Prefect server alone knows a key: it is in a block."""
+    """Return True if a Prefect server alone knows a key: it is in a block."""
     return any(each.api_key_block and not each.api_key for each in (llm, encoder))
 
 

@@ -47,7 +47,7 @@ def _export_key(p: Parameters) -> str:
 
 
 def _is_exported(p: Parameters) -> bool:
-    """Return whether the folder's files are as written with this key."""
+    """Return True if the folder's files are as written with this key."""
     folder = export_folder(p.labels, p.settings)
     export = benchmarks.find_export(p.database, folder)
     if export is None or export.stamp != p.key or not is_export(folder):

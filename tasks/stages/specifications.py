@@ -55,7 +55,7 @@ def _as_exported(
 
 
 def specified_part(annotation: Annotation) -> SpecifiedPart | None:
-    """Return what a page shows of a pair that was judged by a specification, None of others."""
+    """Return a page's content for a pair judged by a specification, None for others."""
     account = account_of(annotation)
     if account is None:
         return None

@@ -78,7 +78,7 @@ class TrainingInput:
 
     @property
     def is_fine_tuning(self) -> bool:
-        """Whether the base is an encoder, rather than a model that begins with nothing."""
+        """Return True if the base is an encoder, rather than a model that begins with nothing."""
         return self.settings.base not in models.names()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Whether a command has anything to do, by the store alone: before a server is started for it."""
+"""The check, before a server starts, that a command has anything to do, by the store alone."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -37,7 +37,7 @@ class Done(NamedTuple):
 
 
 def found_done(command: str, ready: ValidatedInputs) -> Done | None:
-    """Return what a command with nothing to do has found, None where it may have work to do.
+    """Return the result of a command with nothing to do, None where it may have work to do.
 
     Args:
         command: The flow's name.
@@ -82,7 +82,7 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
 
 
 def _judged(source: CollectedSource, ready: ValidatedInputs) -> Done | None:
-    """Return what is left where the agents' recipe is in use, and takes no pair; else None."""
+    """Return the remaining work, or None if pairs are pending."""
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)

@@ -63,7 +63,7 @@ def cronbach_alpha(scores: Values) -> float:
 
 
 def average_variance(scores: Values, *, ddof: int = 1) -> float:
-    """Return how much a metric depends on the number of matches, as the first CoSQA+ paper asks.
+    """Return a metric's dependence on the number of matches, as the first CoSQA+ paper asks.
 
     Research question 4 of arXiv 2406.11589v1 compares metrics by their average variance over
     groups of queries with 2, 3, 4 and 5 matches: one that is fair to queries with many matches

@@ -63,7 +63,7 @@ class PairOfAnnotators(Record):
 
 
 class Agreement(Record):
-    """How far annotators agree.
+    """The agreement of annotators.
 
     Attributes:
         annotators: Their names.
@@ -80,7 +80,7 @@ class Agreement(Record):
 
 
 def agreement(grades: Grades, highest: int = 1) -> Agreement:
-    """Return how far the annotators agree, whose grades are of 0 to ``highest``."""
+    """Return the agreement of annotators whose grades are of 0 to ``highest``."""
     names = sorted(grades)
     ratings = _ratings(grades, names)
     level: Literal["nominal", "ordinal"] = "nominal" if highest == 1 else "ordinal"

@@ -45,7 +45,7 @@ DIFFERENCES = Scale(-1.0, 1.0, skewed=False)
 
 @dataclass(frozen=True)
 class Spread:
-    """How far items lie around their mean.
+    """The spread of items around their mean.
 
     Attributes:
         variance: Of the items, with n - 1 in its denominator.

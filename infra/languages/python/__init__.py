@@ -52,7 +52,7 @@ class Python(Language):
     control_of = staticmethod(control.control_of)
 
     def is_valid(self, code: str) -> bool:
-        """Return whether a piece of code, a statement will do, can be parsed."""
+        """Return True if a piece of code, a statement will do, can be parsed."""
         return parse_or_none(code) is not None
 
     def calls(self, code: str) -> list[str]:
@@ -69,7 +69,7 @@ class Python(Language):
         return io.TextIOWrapper(io.BytesIO(content), encoding).read()
 
     def is_special(self, name: str) -> bool:
-        """Return whether a name is that of a constructor or another method that Python calls."""
+        """Return True if a name is that of a constructor or another method that Python calls."""
         last = name.rpartition(".")[2]
         return last.startswith("__") and last.endswith("__")
 

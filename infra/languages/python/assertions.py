@@ -33,7 +33,7 @@ def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast
 
 
 def assertions_of(program: str) -> Counter[str]:
-    """Return what a program asserts, as text, with the number of times.
+    """Return a program's assertions as text, with their counts.
 
     That is all that may be an assertion by its name, and also what is to happen inside a ``with``
     that such a call opens.
@@ -50,7 +50,7 @@ def assertions_of(program: str) -> Counter[str]:
 
 
 def _demanded_by(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what a node itself asserts, if its name says so."""
+    """Yield a node's own assertion, if its name says so."""
     if isinstance(node, ast.Assert):
         yield node.test
     elif isinstance(node, ast.Call):
@@ -67,7 +67,7 @@ def _is_asserting(name: str) -> bool:
 
 
 def is_weak(assertion: ast.Assert | ast.Call) -> bool:
-    """Return whether hardly any wrong result would fail the assertion.
+    """Return True if hardly any wrong result would fail the assertion.
 
     Weak are tautologies, and assertions of a type or of anything but None.
     """
@@ -93,7 +93,7 @@ def _is_weak_test(test: ast.expr) -> bool:
 
 
 def _is_tautology(test: ast.Compare) -> bool:
-    """Return whether it is like ``x == x``, ``1 == 1`` or ``x is not None``."""
+    """Return True if it is like ``x == x``, ``1 == 1`` or ``x is not None``."""
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     if isinstance(operator, ast.IsNot | ast.NotEq) and _is_none(right):
         return True
@@ -111,7 +111,7 @@ def _is_about_length(test: ast.Compare) -> bool:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """Return whether an expression has no name: its value does not depend on the code."""
+    """Return True if an expression has no name: its value does not depend on the code."""
     return not any(isinstance(part, ast.Name) for part in ast.walk(node))
 
 

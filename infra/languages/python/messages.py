@@ -52,7 +52,7 @@ def _silence(call: ast.Call) -> None:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Return whether an expression is a text, or puts one together."""
+    """Return True if an expression is a text, or puts one together."""
     match node:
         case ast.Constant(value=str()) | ast.JoinedStr():
             return True
@@ -64,7 +64,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _root(node: ast.expr) -> str:
-    """Return what stands before the last attribute: ``log`` of ``self.log.info``."""
+    """Return the object of the last attribute: ``log`` of ``self.log.info``."""
     if not isinstance(node, ast.Attribute):
         return ""
     holder = node.value

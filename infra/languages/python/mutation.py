@@ -120,7 +120,7 @@ class _Place:
 
 
 def _unread(tree: ast.Module) -> set[ast.AST]:
-    """Return what of calls a function of the module never reads, and calls of such as do nothing.
+    """Return arguments that no function of the module reads, and calls of those that do nothing.
 
     A mistake there changes nothing.
     """

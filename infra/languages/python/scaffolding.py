@@ -149,7 +149,7 @@ def with_beside(code: str, beside: str, *, scaffolding: bool) -> str:
 
 
 def receiver_attributes(code: str) -> tuple[str, ...]:
-    """Return what methods without their class read of their object, sorted by name.
+    """Return the attributes that free methods read from self, sorted by name.
 
     That is what an object needs on which a test calls them; the methods of the code are on it.
     """
@@ -239,7 +239,7 @@ def _binding(name: str, members: Collection[str]) -> str:
 
 
 def _members(tree: ast.Module) -> dict[str, set[str]]:
-    """Return what is taken from each name by a dot."""
+    """Return the attributes taken from each name."""
     members: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -40,7 +40,7 @@ def variable_of(node: ast.AST) -> str:
 
 
 def is_deep(tree: ast.AST, most: int) -> bool:
-    """Return whether a tree has more than so many levels.
+    """Return True if a tree has more than so many levels.
 
     What reads trees by recursion, as `ast.unparse` does, fails on trees that parsing still takes.
     """

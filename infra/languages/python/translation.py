@@ -45,13 +45,13 @@ def _tool() -> Any:  # noqa: ANN401 - the package has no types
 
 
 def _is_of_today(code: str) -> bool:
-    """Return whether the code parses, and none of its lines is a ``print`` of Python 2 by that."""
+    """Return True if the code parses, and none of its lines is a ``print`` of Python 2 by that."""
     tree = parse_or_none(code)
     return tree is not None and not any(map(_is_print_statement, ast.walk(tree)))
 
 
 def _is_print_statement(node: ast.AST) -> bool:
-    """Return whether a line prints in Python 2 what it computes with ``print`` in Python 3.
+    """Return True if a line prints in Python 2 what it computes with ``print`` in Python 3.
 
     Such are ``print >>file, x``, ``print (a), b``, ``print ("%s") % x``; not two calls of it.
     """

@@ -79,7 +79,7 @@ class Channel:
         return answer
 
     def is_open(self) -> bool:
-        """Return whether the runner is connected and has sent nothing yet."""
+        """Return True if the runner is connected and has sent nothing yet."""
         try:
             self._connection.settimeout(0)
             return bool(self._connection.recv(1, socket.MSG_PEEK))

@@ -63,7 +63,7 @@ class Running(NamedTuple):
     user: Slot | None = None
 
     def is_alive(self) -> bool:
-        """Return whether the container's first process still waits."""
+        """Return True if the container's first process still waits."""
         return self.channel.is_open()
 
 
@@ -213,7 +213,7 @@ class Engine:
             return self._client.volumes.create(labels=self._labels)
 
     def was_out_of_memory(self, container: Container) -> bool:
-        """Return whether the kernel ended the container for memory."""
+        """Return True if the kernel ended the container for memory."""
         with translated():
             container.reload()
         return bool(container.attrs["State"]["OOMKilled"])

@@ -71,7 +71,7 @@ class Installers:
         return InstallResult(ok=True)
 
     def image(self) -> Image:
-        """Return what the image says of itself, asked for once.
+        """Return the image's own description, asked for once.
 
         Raises:
             SandboxError: It has no Python with pip.

@@ -26,7 +26,7 @@ _JSON_BYTES = 6  # that one byte of a report may take in JSON
 
 
 class CommandReport(Record):
-    """What a runner says of a command; what was installed, it cannot know."""
+    """A runner's report of a command; it cannot know what was installed."""
 
     status: int | None = Field(ge=-(2**31), lt=2**31)
     stopped_by: Literal["", "timeout", "output_limit", "memory"]

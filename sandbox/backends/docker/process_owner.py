@@ -28,7 +28,7 @@ def owner_name(process: int, started: str) -> str:
 
 
 def is_left_over(owner: str) -> bool:
-    """Return whether an owner has ended for certain.
+    """Return True if an owner has ended for certain.
 
     Its machine was started again since, or this process would see it. The owner of another machine,
     or named in another form, has not.

@@ -25,7 +25,7 @@ _SENT, _RECEIVED = 1_300, 220
 
 
 def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Expected:
-    """Return what pairs are expected to take by the settings' model and configuration.
+    """Return the expected cost of pairs by the settings' model and configuration.
 
     The time is that of its replies one after the other as they came here, however many at once;
     where the journal does not know, that of pairs; it is unknown before there are any.

@@ -166,7 +166,7 @@ def judged_questions(
 
 
 def stored_gold_counts(database: Database, recipes: Iterable[RecipeId]) -> GoldCounts:
-    """Return how recipes have judged gold questions."""
+    """Return recipes' results on gold questions."""
     known = known_labels(database)
     judged = [judged_questions(database, recipe, known) for recipe in recipes]
     return count_questions(chain.from_iterable(judged), known)
@@ -175,7 +175,7 @@ def stored_gold_counts(database: Database, recipes: Iterable[RecipeId]) -> GoldC
 def count_questions(
     annotated: Iterable[Annotation], known: Mapping[PairKey, GivenVote]
 ) -> GoldCounts:
-    """Return how the gold questions among annotations were judged.
+    """Return the results of the gold questions among annotations.
 
     Args:
         annotated: Annotations of gold questions and of other pairs.

@@ -214,7 +214,7 @@ class Owner:
     async def _content_or_reservation(
         self, attempt: _Attempt, key: str, tokens: int, usd: float | None
     ) -> tuple[bytes | None, Reservation | None]:
-        """Return what is stored for a key; else reserve, if a request's tokens are known."""
+        """Return the cached reply, or reserve budget for a request whose tokens are known."""
         content = await self._ledger.content(key)
         if content is not None or not tokens:
             return content, None
@@ -336,7 +336,7 @@ class WorkerLedger(Ledger):
         self._unwritten: dict[bytes, bytes] = {}  # replies that were committed since a flush
 
     async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:
-        """Return what is stored for a key; else the owner reserves, which saves an exchange."""
+        """Return the cached reply; else the owner reserves, which saves an exchange."""
         if unwritten := self._unwritten.get(bytes.fromhex(key)):
             return zlib.decompress(unwritten)
         found, reservation = await self._call("content", key, tokens, usd)

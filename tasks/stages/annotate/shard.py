@@ -126,7 +126,7 @@ def annotate_shard(
 
 
 def shards_for(pairs: int, in_flight: int) -> int:
-    """Return how many shards are to be at work, if Ray has room for them."""
+    """Return the number of shards to be at work, if Ray has room for them."""
     return -(-min(in_flight, pairs) // _SLOTS_A_SHARD)
 
 

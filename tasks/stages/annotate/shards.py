@@ -83,7 +83,7 @@ def judge_round(
 
 @stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
 def conclude_round(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPairs]:  # noqa: ARG001 - in its name
-    """Return what became of a round's pairs, behind all of its shards in the graph."""
+    """Return the outcome of a round's pairs, behind all of its shards in the graph."""
     return Completed(data=judged, message=str(judged))
 
 
@@ -240,5 +240,5 @@ class Coordinator:
 
 
 def _asked() -> dict[str, float]:
-    """Return what a shard asks Ray for."""
+    """Return the resources that a shard asks Ray for."""
     return {"CPU": _CORES_A_SHARD, **box_resources()}

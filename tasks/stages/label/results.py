@@ -14,7 +14,7 @@ EVERYBODY = "majority"
 
 
 class Preferred(Record):
-    """How often the own benchmark's code is preferred, of queries that are decided."""
+    """The share of decided queries whose own benchmark's code is preferred."""
 
     annotator: str
     decided: int

@@ -188,7 +188,7 @@ def _check_texts(row: LabelRow, sample: Sample, shown: Mapping[int, ShownItem]) 
 
 
 def _is_value(text: str) -> bool:
-    """Return whether a spreadsheet could take a text for a number, a date or a truth value."""
+    """Return True if a spreadsheet could take a text for a number, a date or a truth value."""
     return len(text) <= _LONGEST_VALUE and bool(_VALUE.fullmatch(text))
 
 
