@@ -13,11 +13,13 @@ from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger
 from agents.llm.litellm_transport import check_model, check_name
 from agents.llm.price_list import prices_of
+from agents.llm.retry import RequestError
 
 __all__ = [
     "Committee",
     "JournalLedger",
     "Ledger",
+    "RequestError",
     "Reservation",
     "WrittenAnswer",
     "build_committee",

@@ -26,8 +26,8 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     labels = label_sets(ready.database, source)
     published = published_benchmarks(labels, ready.settings.publish)
     if not published:
-        settings = ready.settings.publish
-        raise nothing_exported(ready.database, labels, settings, source.main.name)
+        publish = ready.settings.publish
+        raise nothing_exported(ready.database, labels, publish, source.main.name)
     return score_benchmarks(ready, source, [(reference, ()) for reference in published])
 
 

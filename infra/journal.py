@@ -18,7 +18,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +28,8 @@ from typing import Any, NamedTuple, TypeVar
 from infra.atomic import sync
 from infra.errors import DiskFullError, UnrecordableError
 
+_FEWEST = 8  # replies but one that tell a pace
+_PAUSE_S, _PAUSE_TIMES = 60.0, 20  # between two replies, or so often the median: no pace
 _MARK = 0x436F5351  # in the head of the file
 _TABLES = f"""
 PRAGMA application_id = {_MARK};
@@ -122,6 +126,22 @@ class Journal:
         except (zlib.error, TypeError) as error:
             _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, error)
             return None
+
+    def reply_s(self, keys: Iterable[str]) -> float | None:
+        """Return the seconds from one of these replies to the next, without pauses between runs.
+
+        It is None where there are too few.
+        """
+        query, moments = "SELECT kept_at FROM replies WHERE key = ?", list[int]()
+        with self._reading, _explained(self.file):
+            if tx := self._reader.opened(make=False):
+                for key in keys:
+                    moments += tx.execute(query, [bytes.fromhex(key)]).fetchone() or ()
+        gaps = [after - before for before, after in pairwise(sorted(moments))]
+        if len(gaps) < _FEWEST:
+            return None
+        longest = max(_PAUSE_S, _PAUSE_TIMES * median(gaps))
+        return fmean(gap for gap in gaps if gap <= longest)
 
     def spent(self, model: str) -> Money:
         """Return the spending on a model.

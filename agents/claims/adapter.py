@@ -23,6 +23,7 @@ from infra.languages._programs import (
     is_deep,
     names_bound_by,
     parse,
+    parse_or_none,
 )
 
 NAME = "answer"

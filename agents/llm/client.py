@@ -16,6 +16,7 @@ from agents.llm.retry import MORE_CONTEXT, Probe, RequestError, Retries
 from agents.llm.structured_output import ReplyType, RequestForm, read, schema_of
 from infra.errors import PromptsCutError, ReplyCutError, UnreadableReplyError
 from infra.identity import digest_of
+from infra.journal import packed
 from infra.records import LanguageModelCall
 from infra.settings import LanguageModelSettings
 
@@ -199,8 +200,9 @@ class LanguageModel:
         """Let kept replies be requested again."""
         forgotten = [(key, RawReply(text="", is_void=True)) for key in sorted(keys)]
         keys.clear()
-        async with self._ledger.reserved(0, 0.0) as commit:
-            await commit(0, 0.0, forgotten)
+        reservation = await self._ledger.reserve(0, 0.0)
+        contents = packed((key, reply.model_dump_json().encode()) for key, reply in forgotten)
+        await self._ledger.commit(reservation, 0, 0.0, contents)
 
     async def _ask_harmless(self, request: Request) -> int | None:
         """Return the provider's token count of a request of which nothing is kept."""
@@ -238,13 +240,10 @@ class LanguageModel:
         limits = token_limits(request, self._max_tokens)
         most_usd = self._transport.price_of(limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
-            try:
-                raw = await self._transport.request(request.messages, request.reply_schema, form)
-                raw = believable(raw, limits)
-            except RequestError as error:
-                if not error.may_be_billed:
-                    await commit(0, 0.0)
-                raise
+            raw = await self._ledger.wait_for(
+                self._transport.request(request.messages, request.reply_schema, form)
+            )
+            raw = believable(raw, limits)
             self._probe.note_answer()
             tokens = (raw.is_counted and raw.tokens) or limits.total
             await commit(tokens, raw.cost_usd, [(key, raw)])

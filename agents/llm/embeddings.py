@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.llm.ledger import Ledger
-from agents.llm.litellm_transport import error_of_litellm, loaded_litellm
+from agents.llm.litellm_transport import UNTIMED_S, error_of_litellm, loaded_litellm
 from agents.llm.price_list import prices_of
 from agents.llm.reply import RawReply, TokenLimits, believable
 from agents.llm.retry import Probe, RequestError, Retries
@@ -62,7 +62,7 @@ class EmbeddingModel:
     def __init__(
         self, settings: EmbeddingModelSettings, limits: EmbeddingLimits, ledger: Ledger
     ) -> None:
-        self._model, self._timeout_s = settings.model, settings.timeout_s
+        self._model = settings.model
         self._prices = prices_of(settings)
         self._limits = limits
         self._ledger = ledger
@@ -72,7 +72,7 @@ class EmbeddingModel:
             "model": settings.model,
             "api_base": settings.base_url,
             "api_key": self._key,
-            "timeout": settings.timeout_s,
+            "timeout": UNTIMED_S,
             "max_retries": 0,
             "encoding_format": "float",
         }
@@ -185,12 +185,7 @@ class EmbeddingModel:
         most_usd = self._prices and self._prices.usd(*limits)
         async with self._ledger.reserved(limits.total, most_usd) as commit:
             started = time.monotonic()
-            try:
-                response = await self._send(cut)
-            except RequestError as error:
-                if not error.may_be_billed:
-                    await commit(0, 0.0)
-                raise
+            response = await self._ledger.wait_for(self._send(cut))
             seconds = time.monotonic() - started
             prompt_tokens = getattr(getattr(response, "usage", None), "prompt_tokens", None)
             cost = getattr(response, "_hidden_params", {}).get("response_cost")
@@ -215,11 +210,7 @@ class EmbeddingModel:
     async def _send(self, texts: Sequence[str]) -> Any:  # noqa: ANN401 - litellm has no types
         litellm = loaded_litellm()
         try:
-            async with asyncio.timeout(self._timeout_s):
-                return await litellm.aembedding(input=list(texts), **self._parameters)
-        except TimeoutError:
-            message = f"no reply in {self._timeout_s:g} s"
-            raise RequestError(408, message, may_be_billed=True) from None
+            return await litellm.aembedding(input=list(texts), **self._parameters)
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
             raise error_of_litellm(error, self._key) from None  # its chain may hold request headers
 

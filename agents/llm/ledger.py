@@ -10,17 +10,19 @@ import logging
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
+from agents.llm.limiter import Limiter
 from agents.llm.reply import RawReply
+from agents.llm.retry import RequestError
 from infra.budget import Budget, Budgets
 from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import BudgetExhaustedError, UnrecordableError
@@ -38,6 +40,7 @@ _log = logging.getLogger(__name__)
 
 Contents = Sequence[tuple[bytes, bytes]]
 Commit = Callable[..., Awaitable[None]]  # tokens, US dollars, replies: see `Ledger.reserved`
+_Reply = TypeVar("_Reply")
 
 
 class Reservation(NamedTuple):
@@ -49,6 +52,8 @@ class Reservation(NamedTuple):
         usd: The most US dollars; the highest price so far where the model's is unknown.
         is_priced: Whether that follows from the model's price.
         paced_tokens: Tokens that count for the limit of tokens a minute; 0 before its turn.
+        has_turn: Whether the request may be sent.
+        is_last: Whether it is not to be repeated, as the provider has not answered for minutes.
     """
 
     number: int
@@ -56,20 +61,22 @@ class Reservation(NamedTuple):
     usd: float
     is_priced: bool
     paced_tokens: float = 0.0
+    has_turn: bool = False
+    is_last: bool = False
 
 
 class Ledger(ABC):
     """A model's ledger, as its clients see it.
 
     A reservation is what a request may cost at most, which is several times what it usually costs.
-    A request is refused where the budget has no room for it beside those in flight.
+    A request waits while others in flight may give back what it lacks, and is refused after that.
 
     Args:
-        settings: The model's limits of requests and tokens a minute.
+        settings: The model's time-out.
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
-        self._is_paced = bool(settings.requests_per_minute or settings.tokens_per_minute)
+        self._timeout_s = settings.timeout_s
         self._asked: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._is_stopped = False
 
@@ -99,15 +106,25 @@ class Ledger(ABC):
 
     @abstractmethod
     async def take_turn(self, reservation: Reservation) -> Reservation:
-        """Wait until the limits of requests and tokens a minute let a request be sent."""
+        """Wait until the server's pace and the limits of a minute let a request be sent."""
+
+    @abstractmethod
+    async def patience(self) -> float:
+        """Return the seconds after which a request counts as lost, by the pace of replies."""
 
     @abstractmethod
     async def commit(
-        self, reservation: Reservation, tokens: float, usd: float | None, contents: Contents = ()
+        self,
+        reservation: Reservation,
+        tokens: float,
+        usd: float | None,
+        contents: Contents = (),
+        failure: RequestError | None = None,
     ) -> None:
         """Replace a reservation by what its request took, and store replies, in one change.
 
-        With replies it survives a loss of power. The price is None where it is unknown.
+        With replies it survives a loss of power. The price is None where it is unknown. By a
+        failure, as by a reply, requests to come are sent sooner or later.
 
         Raises:
             UnrecordableError: The journal cannot be written; the reservation stays.
@@ -120,10 +137,30 @@ class Ledger(ABC):
     async def flush(self) -> None:  # noqa: B027 - where `commit` waits, there is no more to wait for
         """Wait until all that was committed is written; errors are those of `commit`."""
 
-    async def abandon(self, reservation: Reservation) -> None:
-        """Count a whole reservation as spent, since its request may be billed."""
-        is_known = reservation.is_priced or reservation.usd
-        await self.commit(reservation, reservation.tokens, reservation.usd if is_known else None)
+    async def abandon(self, reservation: Reservation, failure: RequestError | None = None) -> None:
+        """Count a whole reservation as spent, since its request may be billed; else nothing."""
+        tokens, usd, is_known = reservation.tokens, reservation.usd, reservation.is_priced
+        if failure and not failure.may_be_billed:
+            tokens, usd, is_known = 0, 0.0, True
+        await self.commit(reservation, tokens, usd if is_known or usd else None, (), failure)
+
+    async def wait_for(self, request: Coroutine[Any, Any, _Reply]) -> _Reply:
+        """Return what a request gets; one that the server computes is waited for at its pace.
+
+        Raises:
+            RequestError: It is lost.
+        """
+        started, patience_s = time.monotonic(), self._timeout_s
+        asked = asyncio.create_task(request)
+        try:
+            while not (await asyncio.wait([asked], timeout=patience_s))[0]:
+                patience_s = await self.patience() - (time.monotonic() - started)
+                if patience_s <= 0:
+                    waited = f"no reply in {time.monotonic() - started:.3g} s"
+                    raise RequestError(408, waited, may_be_billed=True)
+            return asked.result()
+        finally:
+            asked.cancel()
 
     async def find(self, key: str, tokens: int = 0, usd: float | None = None) -> RawReply | None:
         """Return the reply that is stored for a key, or None; arguments as of `content`."""
@@ -159,11 +196,12 @@ class Ledger(ABC):
 
         The block gets a function that commits the tokens and the price that the request took, with
         its replies; a price of None counts as the highest one. Where it is not called, the
-        reservation is abandoned. Errors and arguments are those of `reserve`.
+        reservation is abandoned, or given back after an error that says that nothing is billed.
+        Errors and arguments are those of `reserve`.
         """
         reservation = await self.reserve(tokens, usd)
         try:
-            if self._is_paced:
+            if not reservation.has_turn:
                 reservation = await self.take_turn(reservation)
         except BaseException:
             await self.commit(reservation, 0, 0.0)
@@ -171,7 +209,7 @@ class Ledger(ABC):
         if self._is_stopped:
             await self.commit(reservation, 0, 0.0)
             raise asyncio.CancelledError
-        is_committed = False
+        is_committed, failure = False, None
 
         async def commit(
             tokens: float, cost: float | None, replies: Iterable[tuple[str, RawReply]] = ()
@@ -183,9 +221,12 @@ class Ledger(ABC):
 
         try:
             yield commit
+        except RequestError as error:
+            error.is_last, failure = reservation.is_last, error
+            raise
         finally:
             if not is_committed:
-                await self.abandon(reservation)
+                await self.abandon(reservation, failure)
 
 
 class JournalLedger(Ledger):
@@ -213,6 +254,9 @@ class JournalLedger(Ledger):
         self._numbers = count()
         self._in_flight: set[int] = set()  # reservations, those that are being made included
         self._pace = Pace(settings)
+        self._is_paced = bool(settings.requests_per_minute or settings.tokens_per_minute)
+        self._limiter = Limiter(settings)
+        self._short, self._given_back = asyncio.Lock(), asyncio.Event()  # of the budget
 
     async def content(self, key: str, tokens: int = 0, usd: float | None = None) -> bytes | None:  # noqa: ARG002
         """Return the content stored for a key."""
@@ -220,32 +264,59 @@ class JournalLedger(Ledger):
 
     async def reserve(self, tokens: int, usd: float | None = None) -> Reservation:
         """Reserve tokens and money."""
-        self._check_room()
-        number, is_alone = next(self._numbers), not self._in_flight
-        self._in_flight.add(number)
-        change = partial(self._enter, number=number, tokens=tokens, usd=usd, is_alone=is_alone)
-        writing = self._journal.write(change, durable=self._budgets.are_limited)
         try:
-            return await asyncio.wrap_future(writing)
-        except BaseException:
-            self._in_flight.discard(number)
-            writing.add_done_callback(self._give_back)
+            return await self._reserve(tokens, usd)
+        except UnrecordableError:
             raise
+        except BudgetExhaustedError:
+            async with self._short:
+                while self._in_flight:
+                    self._given_back.clear()
+                    await self._given_back.wait()
+                    with suppress(BudgetExhaustedError):
+                        return await self._reserve(tokens, usd)
+                return await self._reserve(tokens, usd)
+
+    async def reserve_now(self, tokens: int, usd: float | None = None) -> Reservation:
+        """Reserve, without a wait for what others give back; its turn may have come already."""
+        made = await self._reserve(tokens, usd)
+        return made._replace(has_turn=not self._is_paced and self._limiter.enter_now(made.number))
 
     async def take_turn(self, reservation: Reservation) -> Reservation:
         """Wait until a request may be sent."""
-        paced_tokens = await self._pace.take_turn(reservation.tokens)
-        return reservation._replace(paced_tokens=paced_tokens)
+        number, paced_tokens = reservation.number, 0.0
+        await self._limiter.enter(number)
+        if self._is_paced:
+            paced_tokens = await self._pace.take_turn(reservation.tokens)
+            self._limiter.begin(number)
+        if number not in self._in_flight:  # it was cancelled meanwhile, where nobody waits
+            self._limiter.leave(number, is_reply=False)
+        return reservation._replace(
+            paced_tokens=paced_tokens, has_turn=True, is_last=self._limiter.is_away
+        )
+
+    async def patience(self) -> float:
+        """Return the seconds after which a request counts as lost."""
+        return self._limiter.patience_s
 
     async def commit(
-        self, reservation: Reservation, tokens: float, usd: float | None, contents: Contents = ()
+        self,
+        reservation: Reservation,
+        tokens: float,
+        usd: float | None,
+        contents: Contents = (),
+        failure: RequestError | None = None,
     ) -> None:
         """Replace a reservation by what its request took."""
-        self._in_flight.discard(reservation.number)
+        self._limiter.leave(reservation.number, is_reply=bool(contents), failure=failure)
         if reservation.paced_tokens:
             self._pace.correct(reservation.paced_tokens, min(tokens, reservation.tokens))
         change = partial(self._commit, made=reservation, tokens=tokens, usd=usd, contents=contents)
-        await asyncio.wrap_future(self._journal.write(change, durable=bool(contents)))
+        try:
+            await asyncio.wrap_future(self._journal.write(change, durable=bool(contents)))
+        finally:
+            self._in_flight.discard(reservation.number)
+            self._given_back.set()
 
     async def close(self) -> None:
         """Close the journal, once all that was handed over is written."""
@@ -259,6 +330,26 @@ class JournalLedger(Ledger):
         """Return tokens and US dollars of the run, over all its rounds, those reserved included."""
         tokens, usd = self._run.spent(self._journal.spent(self._model))
         return round(tokens), usd
+
+    @property
+    def trouble(self) -> str:
+        """What requests wait for, such as a server that does not answer; "" for nothing."""
+        return self._limiter.trouble
+
+    async def _reserve(self, tokens: int, usd: float | None) -> Reservation:
+        """Reserve tokens and money, if the budget has room now."""
+        self._check_room()
+        number, is_alone = next(self._numbers), not self._in_flight
+        self._in_flight.add(number)
+        change = partial(self._enter, number=number, tokens=tokens, usd=usd, is_alone=is_alone)
+        writing = self._journal.write(change, durable=self._budgets.are_limited)
+        try:
+            return await asyncio.wrap_future(writing)
+        except BaseException:
+            self._in_flight.discard(number)
+            self._given_back.set()
+            writing.add_done_callback(self._give_back)
+            raise
 
     def _check_room(self) -> None:
         """Refuse requests whose replies might find no room, as looked at each second."""

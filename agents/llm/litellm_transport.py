@@ -4,7 +4,6 @@ litellm only carries a request here: its own retries repeat what can never succe
 its router don't fit, its time-out is hours. ``client.py`` has what surrounds a request.
 """
 
-import asyncio
 import json
 import logging
 import os
@@ -47,6 +46,8 @@ _OF_PROMPTS: dict[str, PromptFault] = {
     "ContextWindowExceededError": "too_long",
     "ContentPolicyViolationError": "filtered",
 }  # litellm's
+UNTIMED_S = 86_400.0
+"""litellm's own time-out: that of a request is the ledger's."""
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
 _OF_BODY = {"content-type", "content-encoding", "content-length", "transfer-encoding"}
@@ -100,12 +101,11 @@ class Transport:
     """Requests to one model, each tried once.
 
     Args:
-        settings: Which model, with which sampling and time-out.
+        settings: Which model, with which sampling.
     """
 
     def __init__(self, settings: LanguageModelSettings) -> None:
         self._max_tokens, self._temperature = settings.max_tokens, settings.temperature
-        self._timeout_s = settings.timeout_s
         self._prices = prices_of(settings)
         self._has_own_prices = settings.usd_per_million_tokens is not None
         self._key = settings.api_key.get_secret_value() if settings.api_key else None
@@ -113,7 +113,7 @@ class Transport:
             "model": settings.model,
             "api_base": settings.base_url,
             "api_key": self._key,
-            "timeout": settings.timeout_s,
+            "timeout": UNTIMED_S,
             "max_retries": 0,
         }
         is_known = ChatCompletions.suits(settings.model)
@@ -144,12 +144,7 @@ class Transport:
             loaded_litellm()
             _open_transports.add(self)
         started = time.monotonic()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                reply = await self._complete(sent, given)
-        except TimeoutError:
-            message = f"no reply in {self._timeout_s:g} s"
-            raise RequestError(408, message, may_be_billed=True) from None
+        reply = await self._complete(sent, given)
         usd = reply.cost_usd
         if self._has_own_prices and self._prices and reply.is_counted:
             usd = self._prices.usd(reply.prompt_tokens or 0, reply.completion_tokens or 0)

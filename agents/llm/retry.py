@@ -7,10 +7,10 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, Self, TypeVar
 
 from agents.llm.answers import TOO_LONG
 from agents.llm.reply import valid_unicode
@@ -54,6 +54,7 @@ class RequestError(Exception):
         retry_after: The Retry-After header.
         may_be_billed: Whether the provider may have answered, and charge for it.
         of_prompt: What the provider has against this prompt alone: it is too long, or filtered.
+        is_last: Whether the request is not to be repeated.
     """
 
     status: int
@@ -61,6 +62,11 @@ class RequestError(Exception):
     retry_after: str | None = None
     may_be_billed: bool = False
     of_prompt: PromptFault | None = None
+    is_last: bool = False
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        """Return what makes it again: Python's own knows only what was given by position."""
+        return type(self), astuple(self)
 
     @property
     def kind(self) -> Kind:
@@ -127,7 +133,7 @@ class Retries:
                 return await request(*given)
             except RequestError as error:
                 retry, kind = failed.total(), error.kind
-                if retry >= self._most or failed[kind] >= most.get(kind, 0):
+                if error.is_last or retry >= self._most or failed[kind] >= most.get(kind, 0):
                     raise
                 wait_s = backoff_s(retry, error.retry_after, self._longest_s)
                 _log.info("%s: %s, retry in %.1f s", self._model, error.status, wait_s)

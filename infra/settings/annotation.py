@@ -50,9 +50,10 @@ class AnnotationSettings(Section):
         64,
         ge=1,
         le=4096,
-        description="Pairs judged at once over the whole cluster, whatever its number of cores. "
-        "They wait for the model most of the time; boxes have a limit of their own "
-        "(`sandbox.slots`).",
+        description="Most pairs judged at once over the whole cluster, whatever its number of "
+        "cores. They wait for the model most of the time: of their requests, few are sent at "
+        "first, and more while the server then gives more replies a second. Boxes have a limit of "
+        "their own (`sandbox.slots`).",
     )
     gold_questions: int = Field(
         12,

@@ -66,9 +66,14 @@ class EncoderSettings(Section):
     api_key_block: str | None = Field(
         None, description="Prefect Secret block that holds the key, for runs of a deployment."
     )
-    timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")
+    timeout_s: float = Field(
+        120.0,
+        gt=0,
+        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
+        "times as long, then a hundred times the mean of replies where that is longer.",
+    )
     max_retries: int = Field(
-        5,
+        8,
         ge=0,
         description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
     )

@@ -81,9 +81,14 @@ class LanguageModelSettings(Section):
         description="Name by which the server takes that maximum; none given tries max_tokens, "
         "then max_completion_tokens.",
     )
-    timeout_s: float = Field(120.0, gt=0, description="Time-out of one request, in seconds.")
+    timeout_s: float = Field(
+        120.0,
+        gt=0,
+        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
+        "times as long, then a hundred times the mean of replies where that is longer.",
+    )
     max_retries: int = Field(
-        5,
+        8,
         ge=0,
         description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
     )

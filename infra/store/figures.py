@@ -163,6 +163,14 @@ def pair_means(
     return PairMeans.model_validate(found | ({} if prices else {"usd": None}))
 
 
+def recent_replies(database: Database, model: str, configuration: str) -> tuple[int, list[str]]:
+    """Return how many pairs a model has judged last, some hundreds at most, and replies' keys."""
+    with database.transaction() as tx:
+        given = {"model": model, "configuration": configuration}
+        [(pairs, keys)] = tx.rows(_SQL["recent_replies"], given)
+    return pairs, keys or []
+
+
 _KEY = "query_id, code_id, recipe_id"
 
 

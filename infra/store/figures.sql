@@ -16,6 +16,16 @@ SELECT count(*) AS calls, count(*) FILTER (cached) AS cached_calls,
      FROM annotations SEMI JOIN tries USING (query_id, code_id, recipe_id)) AS pair_seconds
 FROM llm_calls SEMI JOIN tries USING (query_id, code_id, recipe_id)
 
+-- recent_replies
+WITH recent AS (
+    SELECT query_id, code_id, recipe_id FROM annotations SEMI JOIN (
+        SELECT recipe_id FROM recipes WHERE body->>'$.model.model' = $model
+        AND body->>'$.configuration' = $configuration
+    ) USING (recipe_id) WHERE status <> 'failed' ORDER BY annotated_at DESC LIMIT 500
+)
+SELECT (SELECT count(*) FROM recent) AS pairs, list(DISTINCT prompt_digest) AS keys
+FROM llm_calls SEMI JOIN recent USING (query_id, code_id, recipe_id)
+
 -- pair_means
 WITH shared AS (
     SELECT query_id, code_id, recipe_id, prompt_tokens, seconds,

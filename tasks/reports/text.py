@@ -62,8 +62,9 @@ def format_duration(seconds: float) -> str:
 
 
 def format_pace(per_minute: float) -> str:
-    """Return a rate as text: "0.4 a minute", "1,250 a minute"."""
-    return f"{per_minute:,.{0 if per_minute >= 10 else 1}f} a minute"
+    """Return a rate as text: "0.031 a minute", "0.4 a minute", "1,250 a minute"."""
+    form = ",.0f" if per_minute >= 10 else ".2g" if per_minute < 0.1 else ".1f"
+    return f"{per_minute:{form}} a minute"
 
 
 def format_share(part: int, whole: int) -> str:

@@ -10,7 +10,7 @@ from typing import cast
 from uuid import UUID
 
 from tasks.reports.text import format_duration, format_pace
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.run_logger import run_logger
 
 _SECONDS_BETWEEN_REPORTS = 10.0
 _REPORTS = 7  # that a pace is measured over: a minute at least
@@ -47,16 +47,19 @@ class Progress:
     Attributes:
         done: Number of finished items.
         note: A remark that is shown with the progress; empty for none.
+        trouble: What the items that are left wait for; empty for nothing.
     """
 
     def __init__(self, what: str, total: int | None, key: str = "") -> None:
         self.total = total
         self.done = 0
-        self.note = ""
+        self.note = self.trouble = ""
         self._what = what
+        self._log = run_logger(__name__)  # a thread that moves the bar may have no run
         self._key = key
         self._artifact: UUID | None = None
         self._is_refused = False
+        self._began = time.monotonic()
         # When the last reports were, and what was done then: the pace is that since the oldest.
         self._reports = deque([(time.monotonic(), 0)], maxlen=_REPORTS)
         # A thread that counts for the stage knows neither its run nor the server.
@@ -81,15 +84,20 @@ class Progress:
     def _report(self, *, at_end: bool) -> None:
         now, (since, before) = time.monotonic(), self._reports[0]
         self._reports.append((now, self.done))
+        if self.done == before:
+            since, before = self._began, 0
         per_minute = 60 * (self.done - before) / max(now - since, 1e-9)
+        pace = format_pace(per_minute) if self.done else f"none in {format_duration(now - since)}"
         noted = f"{self._what} ({self.note})" if self.note else self._what
         counted, left = f"{self.done:,}", ""
         if self.total is not None:
             counted += f" of {self.total:,}"
+            rest = max(0, self.total - self.done)
             if per_minute and not at_end:
-                left_s = 60 * max(0, self.total - self.done) / per_minute
-                left = f", about {format_duration(left_s)} left"
-        get_run_logger().info("%s %s, %s%s", counted, noted, format_pace(per_minute), left)
+                left = f", about {format_duration(60 * rest / per_minute)} left"
+            if self.trouble:
+                left = f", {rest:,} wait: {self.trouble}"
+        self._log.info("%s %s, %s%s", counted, noted, pace, left)
         if at_end or not self._is_refused:
             self._move_bar(noted)
 
@@ -112,7 +120,7 @@ class Progress:
                 self._artifact = cast("UUID", made)  # a coroutine only under an event loop
         except Exception as error:  # noqa: BLE001 - what the bar shows is not worth a run
             self._is_refused = True  # each try takes the client up to a minute
-            get_run_logger().warning("Prefect's server does not take the progress: %s", error)
+            self._log.warning("Prefect's server does not take the progress: %s", error)
 
 
 @contextmanager

@@ -6,15 +6,16 @@ this store has annotations of are not judged again.
 
 import asyncio
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from agents import journal_ledger, recipe_of
+from agents import JournalLedger, journal_ledger, recipe_of
 from agents.evidence import was_executed
 from infra.batches import batched
 from infra.draws import Draw
@@ -31,16 +32,19 @@ from infra.settings import (
 )
 from infra.store import annotations, open_database, recipes
 from tasks.benchmarks.labelled_pairs import TruePair, read_truth
+from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
+from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.annotate.shard import judge_pairs
+from tasks.stages.annotate.shard import Judged, judge_pairs
 from tasks.stages.annotate.unlabelled import UnlabelledPairs
 from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.intervals import wilson_interval
 
 _STORED_TOGETHER = 256
+_REFRESH_S = 2.0
 
 
 class AnnotatorScore(Record):
@@ -124,8 +128,11 @@ def judge_truth(
     origin = f"people:{truth.name}"
     votes = [vote for item in known for vote in item.votes(origin)]
     annotations.record_pairs(open_database(store), pairs, votes)
-    judged = annotate_in_process(pairs, recipe, committee, store)
     configuration = committee.annotation.configuration
+    key = artifact_key("annotators", truth.stem)
+    title = f"pairs judged by {recipe.model} as {configuration}"
+    with progress(key, title, len(pairs)) as bar:
+        judged = annotate_in_process(pairs, recipe, committee, store, bar)
     get_run_logger().info(
         "%s by %s: %s of %s pairs judged now",
         configuration, recipe.model, f"{judged:,}", f"{len(pairs):,}",
@@ -138,21 +145,49 @@ def annotate_in_process(
     recipe: RecipeReference,
     committee: CommitteeSettings,
     store: StoreSettings,
+    bar: Progress | None = None,
 ) -> int:
-    """Judge stored pairs that a recipe has not finished, in this process; return their number."""
+    """Judge stored pairs that a recipe has not finished, in this process; return their number.
+
+    A bar shows how many are finished, and what the others wait for.
+    """
+    bar = bar or Progress("pairs judged", None)
     database = open_database(store)
     body = recipe_of(committee, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
+    bar.done = len(pairs) - len(pending)
     for some in batched(pending, _STORED_TOGETHER):
         slots = asyncio.Semaphore(committee.annotation.in_flight)
         ledger = journal_ledger(store, committee.llm)
-        judged = asyncio.run(judge_pairs(some, committee, recipe, ledger, slots))
+        judging = partial(judge_pairs, some, committee, recipe, ledger, slots)
+        judged = asyncio.run(_judge_and_tell(judging, ledger, bar))
         store_annotations(database, judged.annotations)
         if judged.error:
             raise judged.error
     return len(pending)
+
+
+async def _judge_and_tell(
+    judging: Callable[..., Awaitable[Judged]], ledger: JournalLedger, bar: Progress
+) -> Judged:
+    """Judge pairs, while a thread, where Prefect's client takes no loop, moves the bar."""
+
+    def count() -> None:
+        bar.done += 1
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(_REFRESH_S)
+            bar.trouble = ledger.trouble
+            await asyncio.to_thread(bar.advance, 0)
+
+    telling = asyncio.create_task(tell())
+    try:
+        return await judging(count)
+    finally:
+        telling.cancel()
 
 
 def annotator_scores(

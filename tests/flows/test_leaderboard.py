@@ -72,7 +72,8 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     assert second.corrected
     assert (second.corrected.sampled_queries, second.corrected.queries) == (12, 40)
     best = second.before.rows[0]
-    assert second.corrected.figures[0].name == f"NDCG@10, {best.method}"
+    figure = second.corrected.figures[0]
+    assert (figure.metric, figure.method) == ("NDCG@10", best.method)
     assert "Corrected by people" in page
 
 

@@ -472,3 +472,22 @@ def test_a_journal_may_be_a_link(journal: Journal, tmp_path: Path) -> None:
     spend(link, 1.0)
     assert link.spent("m").usd == 2.0
     link.close()
+
+
+def test_a_pace_is_told_by_replies_in_their_order_without_the_pauses_between_runs(
+    tmp_path: Path,
+) -> None:
+    journal = Journal(tmp_path / "journal.sqlite")
+    assert journal.reply_s(KEYS[:3]) is None
+    for key in KEYS[:21]:
+        keep(journal, key, b"x").result()
+    moments = [4 * number + 86_400 * (number > 10) for number in range(20)]
+
+    def date(tx: sqlite3.Connection) -> None:
+        rows = [(at, bytes.fromhex(key)) for at, key in zip(moments, KEYS, strict=False)]
+        tx.executemany("UPDATE replies SET kept_at = ? WHERE key = ?", rows)
+
+    journal.write(date).result()
+    assert journal.reply_s([*KEYS[:20], "ff" * 10]) == 4.0
+    assert journal.reply_s(KEYS[:8]) is None, "too few"
+    journal.close()

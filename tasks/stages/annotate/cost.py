@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from math import sqrt
 
 from agents import prices_of
+from infra.journal import Journal
 from infra.settings import CommitteeSettings, Configuration
 from infra.store import Database
-from infra.store.figures import Mean, PairMeans, pair_means
+from infra.store.figures import Mean, PairMeans, pair_means, recent_replies
 from tasks.reports.plan import Amount, Expected
+from tasks.reports.text import format_pace
 
 _ENOUGH = 20  # judged pairs whose mean is taken
 _QUANTILE = 1.96  # of the normal distribution, for 95%
@@ -25,7 +27,8 @@ _SENT, _RECEIVED = 1_300, 220
 def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Expected:
     """Return the expected cost of pairs by the settings' model and configuration.
 
-    The time is unknown before that model has judged pairs here.
+    The time is that of its replies one after the other as they came here, however many at once;
+    where the journal does not know, that of pairs; it is unknown before there are any.
     """
     model, configuration = chosen.llm.model, chosen.annotation.configuration
     known = prices_of(chosen.llm)
@@ -41,6 +44,12 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
         minutes = _amount(pairs / at_once / 60, means.seconds, means.pairs)
     else:
         means, basis = _built_in(configuration, prices), f"built in for {configuration}"
+    recent, keys = recent_replies(database, model, configuration)
+    if recent and (reply_s := Journal(database.settings.journal).reply_s(keys)):
+        minutes = Amount(expected=pairs * len(keys) / recent * reply_s / 60)
+        basis += f"; time by the server's pace, {format_pace(60 / reply_s)} of its last replies"
+    elif minutes is None:
+        basis += "; the server's pace is not known before its first replies"
     if chosen.llm.is_recorded:
         price = "no provider is asked"
     elif chosen.llm.usd_per_million_tokens:

@@ -20,9 +20,14 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from agents import JournalLedger, Ledger, Reservation, journal_ledger
+from agents import JournalLedger, Ledger, RequestError, Reservation, journal_ledger
 from infra.budget import Budget
-from infra.errors import LanguageModelError, UnrecordableError, WorkerLostError
+from infra.errors import (
+    BudgetExhaustedError,
+    LanguageModelError,
+    UnrecordableError,
+    WorkerLostError,
+)
 from infra.ray import signals_as_raised
 from infra.settings import LanguageModelSettings, StoreSettings
 
@@ -112,6 +117,16 @@ class Owner:
             attempt.reservations[number] = paced
         return paced
 
+    async def reserve(self, name: str, worker: str, *most: Any) -> _End:  # noqa: ANN401
+        """Reserve what others may have to give back first; return it, or its error."""
+        attempt = await self._attempt(name, worker)
+        try:
+            made = await self._wait(attempt, self._ledger.reserve(*most))
+        except LanguageModelError as error:
+            return None, error
+        attempt.unsent.add(made.number)
+        return await self._held(attempt, made), None
+
     async def acquire_slots(self, name: str, worker: str, wanted: int) -> int:
         """Wait for a slot; return how many there are now, at most as many as wanted."""
         attempt = await self._attempt(name, worker)
@@ -123,8 +138,8 @@ class Owner:
         attempt.slots += granted
         return granted
 
-    async def at_work(self) -> tuple[int, int]:
-        """Return the numbers of attempts at work and of pairs that all attempts have judged.
+    async def at_work(self) -> tuple[int, int, str]:
+        """Return how many attempts are at work, how many pairs all have judged, and their trouble.
 
         The slots of dead workers are free from then on: the next try of such an attempt may have to
         wait for those at work. What it has reserved stays reserved, until then or its release.
@@ -136,7 +151,7 @@ class Owner:
                 at_work += 1
             else:
                 self._free_slots(attempt, attempt.slots)
-        return at_work, judged
+        return at_work, judged, self._ledger.trouble
 
     async def release(self, name: str) -> None:
         """Take back what an attempt has that has ended, once its commits are written."""
@@ -188,6 +203,8 @@ class Owner:
                     return None, None
                 case "reserve":
                     return await self._reserve(attempt, *arguments), None
+                case "patience":
+                    return await self._ledger.patience(), None
                 case "content":
                     return await self._content_or_reservation(attempt, *arguments), None
         except Exception as error:  # noqa: BLE001 - raised where the call was made
@@ -207,7 +224,10 @@ class Owner:
             return None, None
 
     async def _reserve(self, attempt: _Attempt, tokens: int, usd: float | None) -> Reservation:
-        made = await self._ledger.reserve(tokens, usd)
+        return await self._held(attempt, await self._ledger.reserve_now(tokens, usd))
+
+    async def _held(self, attempt: _Attempt, made: Reservation) -> Reservation:
+        """Return a reservation, which the attempt holds if it has not ended meanwhile."""
         if attempt.worker in self._lost:
             await self._ledger.commit(made, 0, 0.0)
         else:
@@ -269,14 +289,16 @@ class JournalOwner:
             ray.get(self._actor.close.remote())
         self._actor.__ray_terminate__.remote()
 
-    def at_work(self) -> tuple[int, int]:
-        """Return the numbers of shards at work and of pairs that these have judged.
+    def at_work(self) -> tuple[int, int, str]:
+        """Return how many shards are at work, how many pairs these have judged, and what they lack.
+
+        The last is what requests wait for, such as a server that does not answer; "" for nothing.
 
         Raises:
             WorkerLostError: The owner's process died.
         """
         with _explained():
-            found: tuple[int, int] = ray.get(self._actor.at_work.remote())
+            found: tuple[int, int, str] = ray.get(self._actor.at_work.remote())
         return found
 
     def release(self, attempt: str) -> None:
@@ -326,8 +348,23 @@ class WorkerLedger(Ledger):
         """Reserve tokens and money."""
         if ready := self._reserved[tokens, usd]:
             return ready.pop()
-        made: Reservation = await self._call("reserve", tokens, usd)
+        try:
+            made: Reservation = await self._call("reserve", tokens, usd)
+        except UnrecordableError:
+            raise
+        except BudgetExhaustedError:
+            with _explained():
+                made, error = await self._actor.reserve.remote(
+                    self._attempt, self._worker, tokens, usd
+                )
+            if error:
+                raise error from None
         return made
+
+    async def patience(self) -> float:
+        """Return the seconds after which a request counts as lost."""
+        seconds: float = await self._call("patience")
+        return seconds
 
     async def take_turn(self, reservation: Reservation) -> Reservation:
         """Wait until a request may be sent."""
@@ -343,13 +380,14 @@ class WorkerLedger(Ledger):
         tokens: float,
         usd: float | None,
         contents: Sequence[tuple[bytes, bytes]] = (),
+        failure: RequestError | None = None,
     ) -> None:
         """Send what a request took on its way to the owner; `flush` waits until it is written.
 
         Until then the reply counts as on the wire, and is found here.
         """
         self._unwritten |= contents
-        self._commits.append((reservation, tokens, usd, contents))
+        self._commits.append((reservation, tokens, usd, contents, failure))
         self._send_soon()
 
     async def flush(self) -> None:
@@ -428,7 +466,7 @@ class WorkerLedger(Ledger):
                     end.set_exception(problem) if problem else end.set_result(result)
                     continue
                 made = result[1] if method == "content" and result else result
-                if made:  # who waited was cancelled
+                if isinstance(made, Reservation):  # who waited was cancelled
                     self._commits.append((made, 0, 0.0))
             await asyncio.sleep(_GATHERED_S)
             if not (self._calls or self._commits or self._released):

@@ -60,13 +60,14 @@ class ProgressMonitor:
         self.arrived += len(arrived)
         counts = count_questions(self._gold, self._known)
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)
-        self._bar.advance(max(0, self._judged - self._bar.done))
+        self._advance(0)
 
-    def refresh(self, judged: int) -> None:
-        """Show how many pairs are judged, how many failed and what is spent.
+    def refresh(self, judged: int, trouble: str = "") -> None:
+        """Show how many pairs are judged, how many failed, what is spent and what others wait for.
 
         Args:
             judged: Number of judged pairs of shards that have not ended.
+            trouble: What requests wait for, such as a server that does not answer.
         """
         failed = self._failed.counts.total()
         tokens, usd = self._ledger.spent()
@@ -78,9 +79,14 @@ class ProgressMonitor:
             f"{format_cost(left)} left" if isfinite(left) else "",
         ]
         self._bar.note = ", ".join(filter(None, notes))
+        self._bar.trouble = trouble
+        self._advance(judged)
+
+    def _advance(self, at_work: int) -> None:
+        """Show that so many pairs more are judged than have arrived; those that failed are not."""
         gold_at_work = len(self._plan.gold) - len(self._gold)  # which may be any of these
-        at_work = max(0, judged - gold_at_work)
-        self._bar.advance(max(0, self._judged + at_work - self._bar.done))
+        judged = self._judged - self._failed.counts.total() + max(0, at_work - gold_at_work)
+        self._bar.advance(max(0, judged - self._bar.done))
 
     def close(self) -> None:
         """Warn of pairs without a label; called once, at the round's end."""

@@ -119,9 +119,9 @@ def annotate_shard(
         ended = Cancelled if judged.is_interrupted else Failed
         return ended(data=judged, message=str(judged.error))
     failed = sum(item.status == "failed" for item in judged.annotations)
-    message = f"{len(judged.annotations)} pairs judged"
+    message = f"{len(judged.annotations) - failed} pairs judged"
     if failed:
-        message += f", {failed} of them failed"
+        message += f", {failed} failed"
     return Completed(data=judged, message=message)
 
 
@@ -147,7 +147,9 @@ def judge_on_worker(
         ledger = owner.ledger(str(task_run.id))
         slots = Slots(ledger, shard.size)
         try:
-            return await judge_pairs(shard.pairs, committee, recipe, ledger, slots)
+            return await judge_pairs(
+                shard.pairs, committee, recipe, ledger, slots, ledger.count_judged
+            )
         finally:
             slots.close()
 
@@ -160,6 +162,7 @@ async def judge_pairs(
     recipe: RecipeReference,
     ledger: Ledger,
     slots: "asyncio.Semaphore | Slots",
+    on_judged: Callable[[], object] = lambda: None,
 ) -> Judged:
     """Judge pairs by a committee of their own.
 
@@ -169,13 +172,17 @@ async def judge_pairs(
         recipe: The recipe of these agents.
         ledger: The model's, which is closed with the committee.
         slots: Bounds how many pairs are judged at once.
+        on_judged: Called whenever a pair is judged, and has not failed.
     """
     sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
     model = build_model(chosen.llm, ledger, recipe.labelling_round)
     committee = build_committee(model, chosen, recipe.recipe_id, sandbox)
 
     async def annotate(pair: Pair) -> Annotation:
-        return await _annotation_of(pair, committee, recipe)
+        annotation = await _annotation_of(pair, committee, recipe)
+        if annotation.status != "failed":
+            on_judged()
+        return annotation
 
     try:
         judging = Judging(annotate, slots, chosen.annotation.stop_after_failures, ledger.stop)
@@ -220,7 +227,6 @@ class Slots:
             raise self._error
 
     async def __aexit__(self, *_error: object) -> None:
-        self._ledger.count_judged()
         if self._waiting > 0:
             self._free.release()
         else:

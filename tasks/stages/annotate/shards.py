@@ -225,8 +225,8 @@ class Coordinator:
             return
         self._refresh_at = now + _REFRESH_S
         with self._errors_noted():
-            shards, judged = self._owner.at_work()
-            self._monitor.refresh(judged)
+            shards, judged, trouble = self._owner.at_work()
+            self._monitor.refresh(judged, trouble)
             if shards:
                 self._idle_since = now
             elif self._tasks and now - self._idle_since > self._run.ray.placement_timeout_s:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infra.atomic import atomic_write
 from infra.disk import OTHER_OUTPUT, space_on
-from infra.ids import CodeId, PairKey, QueryId
+from infra.ids import PairKey
 from infra.records import GivenVote, Record, Support
 from infra.store import Database, candidates, samples
 from infra.store.evidence import decide_labels
@@ -19,7 +19,7 @@ from tasks.stages.coverage import current_labels_of
 from tasks.stages.label.results import EVERYBODY, majority_labels
 from tasks.statistics.alt_test import EPSILON, AltTest, alt_test
 from tasks.statistics.intervals import Interval, wilson_interval
-from tasks.statistics.people import Agreement, agreement, blind_grades
+from tasks.statistics.people import Agreement, Grades, agreement, blind_grades
 
 AGENTS = "agents"
 # What a label rests on, in words → the supports that it has in the store.
@@ -77,7 +77,9 @@ def agents_beside_people(
     if sample.kind != "pairs" or sample.scale != "binary" or not searches:
         return None
     votes = samples.readable_votes(database, sample)
-    people = {key: int(label) for key, label in majority_labels(_last(votes)).items()}
+    people: dict[tuple[str, str], int] = {
+        key: int(label) for key, label in majority_labels(_last(votes)).items()
+    }
     current = current_labels_of(database, sample.collection, searches)
     judged = _labels(database, current)
     shared = people.keys() & judged.keys()
@@ -89,7 +91,7 @@ def agents_beside_people(
         on_it = _labels(database, current.model_copy(update={"support": supports}))
         if rows := [both[key] for key in both.keys() & on_it.keys()]:
             scores.append(_scores(ground, rows))
-    grades = {
+    grades: Grades = {
         AGENTS: {key: label for key, (label, _) in both.items()},
         EVERYBODY: {key: label for key, (_, label) in both.items()},
     }
@@ -134,10 +136,10 @@ def _last(votes: Sequence[GivenVote]) -> list[GivenVote]:
     return list({(vote.annotator, vote.key): vote for vote in ordered}.values())
 
 
-def _labels(database: Database, current: CurrentLabels) -> dict[PairKey, int]:
+def _labels(database: Database, current: CurrentLabels) -> dict[tuple[str, str], int]:
     """Return pair → the agents' current label."""
     return {
-        PairKey(QueryId(row["query_id"]), CodeId(row["code_id"])): int(row["relevance"])
+        (row["query_id"], row["code_id"]): int(row["relevance"])
         for row in decide_labels(database, current).labels.to_pylist()
     }
 

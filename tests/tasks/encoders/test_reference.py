@@ -272,7 +272,7 @@ def test_a_checkpoint_like_codexglue_is_read_by_its_pooler_and_its_products(
     folder = make_checkpoint("codexglue", tmp_path / "checkpoint-best-mrr", 32)
     model, tokenizer = AutoModel.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     if is_of_codexglue:  # what it trained lies beside the base's weights
-        model = AutoModel.from_config(model.config)
+        model = AutoModel.from_config(model.config)  # type: ignore[no-untyped-call]
         weights = {f"encoder.{name}": rows for name, rows in model.state_dict().items()}
         torch.save(weights, folder / "model.bin")
     reference = f"checkpoint:kape={folder}?like=codexglue&dimension=32"

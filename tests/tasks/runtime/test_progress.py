@@ -24,7 +24,7 @@ def test_a_prefect_server_that_takes_no_progress_ends_no_run(
 
     monkeypatch.setattr(artifacts, "create_progress_artifact", lambda **_: uuid4())
     monkeypatch.setattr(artifacts, "update_progress_artifact", gone)
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "run_logger", logging.getLogger)
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_REPORTS", 0.0)
     with progress.progress("key", "pairs judged", 4) as bar:
         bar.advance(1)
@@ -50,7 +50,7 @@ def test_a_bar_that_the_server_does_not_take_is_made_later(
         return uuid4()
 
     monkeypatch.setattr(artifacts, "create_progress_artifact", create)
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "run_logger", logging.getLogger)
     with progress.progress("key", "pairs judged", 4) as bar:
         bar.report()  # no second try at once
         bar.done = 4
@@ -83,7 +83,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(progress, "time", clock)
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger("run"))
+    monkeypatch.setattr(progress, "run_logger", logging.getLogger)
     return clock
 
 
@@ -134,6 +134,24 @@ def test_a_pace_follows_what_is_done_now(clock: Clock, caplog: pytest.LogCapture
         clock.now += 1.0
         counter.advance(10 if step < 300 else 1)
     assert ", 60 a minute" in caplog.records[-1].message
+
+
+def test_a_pace_is_never_told_as_nothing(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    counter = progress.Progress("pairs", 10)
+    clock.now += 40.0
+    counter.report()
+    counter.advance(1)
+    for _ in range(90):
+        clock.now += 20.0
+        counter.report()
+    counter.trouble = "no reply from 127.0.0.1:8799 for 1800 s"
+    counter.report()
+    told = [record.message for record in caplog.records]
+    assert told[0] == "0 of 10 pairs, none in 40.0 s"
+    assert told[-2] == "1 of 10 pairs, 0.033 a minute, about 4 h 36 min left"
+    assert told[-1].endswith("a minute, 9 wait: no reply from 127.0.0.1:8799 for 1800 s")
+    assert not any("0.0 a minute" in line for line in told)
 
 
 def test_all_progress_tells_its_rate_a_minute_and_time_left_until_the_end(

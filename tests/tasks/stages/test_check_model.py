@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.main import app
+from flows.cli.app import app
 from infra.records import Code, Pair, Query
 from tasks.stages import check_model
 from tasks.stages.annotate.gold import gold_questions

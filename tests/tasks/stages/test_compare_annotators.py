@@ -1,5 +1,7 @@
 """Laws of annotator scores: figures from annotations, and a whole run on fakes."""
 
+import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from infra.settings import (
 )
 from sandbox.backends import backends
 from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.runtime.progress import Progress
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.compare_annotators import (
     AnnotatorScore,
@@ -200,6 +203,27 @@ def test_all_configurations_are_scored_once_and_paid_once(
     again = compared(settings, *rows)
     assert again == first
     assert len(server.calls) == calls_before, "what was judged is not judged again"
+
+
+def test_judged_pairs_are_told_while_they_come_and_so_is_what_the_others_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("tasks.stages.compare_annotators._REFRESH_S", 0.001)
+    monkeypatch.setattr("tasks.runtime.progress._SECONDS_BETWEEN_REPORTS", 0.0)
+    waits = {"status": 429, "retry_after": "0.2"}
+    asked = read("answers")
+    with ScriptedServer([{**asked, "steps": [waits, *asked["steps"]]}]) as served:
+        settings = Settings(
+            store=StoreSettings(folder=tmp_path),
+            llm=LanguageModelSettings(base_url=served.base_url, api_key=SecretStr(KEY)),
+        )
+        [single] = committees_of(settings.committee, ["openai/scripted"], ["single"])
+        bar = Progress("pairs judged", len(TRUTH))
+        recipe = current_recipe(single)
+        annotate_in_process([item.pair for item in TRUTH], recipe, single, settings.store, bar)
+    assert bar.done == len(TRUTH)
+    assert re.search(r"0 of 4 pairs judged, none in .* wait: .* asks to wait \(429\)", caplog.text)
 
 
 def test_a_configuration_that_runs_nothing_needs_no_engine(

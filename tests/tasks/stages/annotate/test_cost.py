@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from infra.ids import CodeId, QueryId, RecipeId
+from infra.journal import Journal
 from infra.records import Annotation, LanguageModelCall
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
 from infra.store import Database, annotations, open_database, recipes
 from tasks.reports.plan import Amount, Expected
 from tasks.stages.annotate.cost import expected_of
+from tests.fakes.journals import keep
 
 MINI = "openai/gpt-4o-mini"  # $0.15 a million tokens sent, $0.60 a million received
 
@@ -37,7 +39,7 @@ def store(
     calls = [
         LanguageModelCall(
             role=f"r{place}", attempt=1, model=model, status="ok", seconds=2.0,
-            prompt_digest="shared" if shared and not place else f"{number}", cached=shared,
+            prompt_digest="ff" if shared and not place else f"{number:020x}", cached=shared,
             prompt_tokens=sent, completion_tokens=10,
         )
         for place, sent in enumerate(tokens)
@@ -72,6 +74,21 @@ def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interv
     one = expected(database, 1, settings()).minutes
     assert one
     assert one.expected == pytest.approx(2 / 60)
+
+
+def test_the_time_is_that_of_replies_one_after_the_other_however_many_pairs_are_at_once(
+    database: Database,
+) -> None:
+    """A server of one slot takes as long for sixty-four pairs at once as for one by one."""
+    journal = Journal(database.settings.journal)
+    for number in range(10):
+        store(database, number, 90)
+        keep(journal, f"{number:020x}", b"x").result()
+    journal.write(lambda tx: tx.execute("UPDATE replies SET kept_at = number * 4").close()).result()
+    journal.close()
+    found = expected(database, 100, settings())
+    assert found.minutes == Amount(expected=100 * 4 / 60)
+    assert "by the server's pace, 15 a minute of its last replies" in found.basis
 
 
 def test_few_pairs_and_pairs_of_unknown_tokens_say_nothing(database: Database) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from ray.exceptions import RayError, WorkerCrashedError
 
 from agents.llm.ledger import journal_ledger
 from agents.llm.reply import RawReply
+from agents.llm.retry import RequestError
 from infra.budget import Budget
 from infra.errors import BudgetExhaustedError, UnrecordableError, WorkerLostError
 from infra.journal import Journal
@@ -41,7 +43,7 @@ class Here:
         self.exchanges = 0
         self.terms = Terms(self.store, self.llm, Budget(), IN_FLIGHT)
         self.owner = Owner(self.terms)
-        names = ("exchange", "take_turn", "acquire_slots", "release")
+        names = ("exchange", "reserve", "take_turn", "acquire_slots", "release")
         self._handle = SimpleNamespace(
             **{name: SimpleNamespace(remote=partial(self._call, name)) for name in names}
         )
@@ -130,9 +132,26 @@ async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_pa
     for worker in (one, one, other):
         worker.count_judged()
     await asyncio.gather(one.find(KEYS[0]), other.find(KEYS[0]))
-    assert await here.owner.at_work() == (2, 3)
+    assert await here.owner.at_work() == (2, 3, "")
     await one.close()
-    assert await here.owner.at_work() == (1, 1)
+    assert await here.owner.at_work() == (1, 1, "")
+
+
+async def test_a_failure_in_one_worker_lets_all_wait_and_is_told(tmp_path: Path) -> None:
+    here = Here(tmp_path)
+    failure = replace(RequestError(500, "slow down", retry_after="20"), status=429)
+    with pytest.raises(RequestError):
+        async with here.worker("a").reserved(200, 0.5):
+            raise failure
+    await eventually(lambda: "asks to wait (429)" in here.owner._ledger.trouble)
+    assert here.spent() == (0, 0.0), "what is not billed is given back"
+    other = here.worker("b")
+    waiting = asyncio.create_task(other.take_turn(await other.reserve(10)))
+    await settled()
+    assert not waiting.done()
+    here.owner._ledger._limiter._resumes_at = 0.0
+    here.owner._ledger._limiter._changed.set()
+    assert (await waiting).has_turn
 
 
 async def test_errors_of_the_ledger_are_raised_in_the_worker_that_asked(tmp_path: Path) -> None:
@@ -168,11 +187,13 @@ async def test_of_an_attempt_that_has_ended_only_requests_on_the_wire_stay_charg
 
 async def test_what_a_lost_attempt_had_reserved_counts_as_spent_by_all(tmp_path: Path) -> None:
     here = Here(tmp_path, budget_tokens=100)
-    await here.worker("lost").reserve(80)
-    for _ in range(2):
-        with pytest.raises(BudgetExhaustedError):
-            await here.worker("other").reserve(80)
-        await here.owner.release("lost")
+    await here.worker("lost").find(KEYS[0], 80)
+    waiting = asyncio.create_task(here.worker("other").reserve(80))
+    await settled()
+    assert not waiting.done(), "it may give back what it has"
+    await here.owner.release("lost")
+    with pytest.raises(BudgetExhaustedError):
+        await waiting
 
 
 async def test_a_reply_that_is_not_found_is_reserved_for_in_the_same_exchange(
@@ -283,15 +304,15 @@ async def test_slots_of_a_worker_that_is_no_longer_heard_are_free(tmp_path: Path
     await silent.acquire_slots(IN_FLIGHT)
     waiting = asyncio.create_task(other.acquire_slots(9))
     await settled()
-    assert await here.owner.at_work() == (2, 0)
+    assert await here.owner.at_work() == (2, 0, "")
     assert not waiting.done()
     here.owner._attempts["a"].heard -= 31
-    assert await here.owner.at_work() == (1, 0)
+    assert await here.owner.at_work() == (1, 0, "")
     async with asyncio.timeout(5):
         assert await waiting == IN_FLIGHT
     silent.release_slots(IN_FLIGHT)  # it was only slow
     await silent.flush()
-    assert await here.owner.at_work() == (2, 0)
+    assert await here.owner.at_work() == (2, 0, "")
     waiting = asyncio.create_task(silent.acquire_slots(1))
     await settled()
     assert not waiting.done(), "its slots were taken back once"
@@ -309,7 +330,7 @@ async def test_a_worker_is_heard_while_all_its_pairs_wait_for_the_model(
     await worker.acquire_slots(1)
     here.owner._attempts["a"].heard -= 31
     await eventually(lambda: here.exchanges > 3)
-    assert await here.owner.at_work() == (1, 0)
+    assert await here.owner.at_work() == (1, 0, "")
     await worker.close()
     await settled()
     exchanges = here.exchanges

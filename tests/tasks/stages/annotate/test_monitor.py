@@ -48,7 +48,7 @@ class Seen:
         self.bar = Progress("pairs judged", 10)
         plan: Any = SimpleNamespace(recipe=SimpleNamespace(model="openai/m"), gold=(GOLD,))
         monkeypatch.setattr(monitor, "get_run_logger", lambda: logging.getLogger("run"))
-        monkeypatch.setattr("tasks.runtime.progress.get_run_logger", logging.getLogger)
+        monkeypatch.setattr("tasks.runtime.progress.run_logger", logging.getLogger)
         self.monitor = ProgressMonitor(plan, self.ledger, {GOLD: KNOWN}, 0.4, self.bar)
 
 
@@ -63,8 +63,9 @@ def test_the_bar_shows_how_many_are_judged_and_failed_and_what_was_spent(seen: S
     seen.monitor.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.monitor.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     spend(seen.ledger, 50, 0.25)
-    seen.monitor.refresh(1)
-    assert (seen.monitor.arrived, seen.bar.done) == (4, 4), "one of a shard at work"
+    seen.monitor.refresh(1, "no answer")
+    assert (seen.monitor.arrived, seen.bar.done) == (4, 3), "two, and one of a shard at work"
+    assert seen.bar.trouble == "no answer"
     assert seen.bar.note == "1 gold question besides, 1 failed, $0.75 spent, $1.25 left"
 
 
