@@ -268,9 +268,11 @@ class Points(Drawing):
         for mark, place in zip(self.marks, points, strict=False):
             axes.annotate(_name(mark), place, (7, 4), textcoords="offset points")
         if self.marks:
+            from matplotlib.ticker import LogLocator  # noqa: PLC0415 - as in `_svg`
+
             axes.set_xscale("log", subs=[])
             axes.xaxis.set_major_formatter("{x:,g}")
-            axes.xaxis.get_major_locator().set_params(subs=(1.0, 2.0, 5.0))
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def dots_figure(
