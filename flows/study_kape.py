@@ -13,7 +13,7 @@ from tasks.stages.study.kape import StudyData, study_method, write_kape_report
 
 @flow(name="study-kape", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
 def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
-    """Compute what KAPE's Tables 2 and 4 to 7 hold, for each encoder on each data set.
+    """Compute what KAPE's Tables 1 to 7 hold, for each encoder on each data set.
 
     It writes the report, and returns its folder.
 

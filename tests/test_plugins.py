@@ -272,9 +272,9 @@ def test_every_kind_passes_its_conformance_test(plugins: Path) -> None:
         assert package == "tasks.metrics" or all("new-comer" in line for line in own), own
 
 
-def test_help_texts_name_the_new_ones(plugins: Path) -> None:
-    options = cosqa(plugins, "collect", "--help")
-    assert options.count("new-comer") >= 2, "a source and an encoder"
+def test_lists_and_help_texts_name_the_new_ones(plugins: Path) -> None:
+    for names in ("sources", "encoders"):
+        assert "new-comer" in cosqa(plugins, "list", names)
     suites = cosqa(plugins, "suite", "--help")
     assert "new-comer Count the answers of a newcomer's file." in suites
 

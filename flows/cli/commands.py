@@ -314,9 +314,10 @@ def study(
 def study_kape(data: o.DataSets, **given: object) -> None:
     """Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.
 
-    The page has the tables of each encoder on each data set: what was found, data and truth,
-    estimates by budget, number of neighbours and weightings. What was computed before is not
-    computed again. `cosqa estimate` estimates scores where the truth is not known.
+    The page has tables of each encoder on each data set: what was found, data and truth, estimates
+    by budget, estimates for similar and for different queries, number of neighbours and weightings,
+    queries and their nearest training queries; and the paper's tables. What was computed before is
+    not computed again. `cosqa estimate` estimates scores where the truth is not known.
     """
     settings = settings_of(study_kape, given)
     named = o.folders("--data", data)

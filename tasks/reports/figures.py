@@ -268,7 +268,7 @@ class Points(Drawing):
         for mark, place in zip(self.marks, points, strict=False):
             axes.annotate(_name(mark), place, (7, 4), textcoords="offset points")
         if self.marks:
-            from matplotlib.ticker import LogLocator  # noqa: PLC0415 - as in `_drawn`
+            from matplotlib.ticker import LogLocator  # noqa: PLC0415 - as in `_svg`
 
             axes.set_xscale("log", subs=[])
             axes.xaxis.set_major_formatter("{x:,g}")
