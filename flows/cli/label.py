@@ -57,7 +57,10 @@ def write(
     say(f"sample {sample.sample_id}: {counted(len(positions or sample.items), 'items')}")
     for file in files:
         say(str(file))
-    say("`cosqa label read FILE...` reads them when they are filled in, also in part.")
+    say(
+        "What grades and notes mean is in the file of guidelines beside them. `cosqa label read "
+        "FILE...` reads them when they are filled in, also in part."
+    )
 
 
 def read(store: StoreSettings, sandbox: SandboxSettings, sheets: Sequence[Path]) -> None:
