@@ -153,7 +153,8 @@ class ClaimTester:
         self, code: str, adapter: str, examples: Sequence[Claim]
     ) -> tuple[ClaimEvidence, list[str]]:
         """Return what is said where nothing runs, and what to run by: at last a plain call."""
-        nothing, adapters = ClaimEvidence(problem="no example fits the code"), []
+        nothing = ClaimEvidence(problem="no example fits the code")
+        adapters: list[str] = []
         if not self.language.is_valid(code):
             return nothing, adapters
         if adapter and (
