@@ -89,7 +89,8 @@ def check_judge(
             f"half of them matches, it labelled {counts.asked - counts.wrong} rightly "
             f"({counts.false_passes} false passes, {counts.false_fails} false fails, "
             f"{counts.undecided} without a readable verdict), and the 95% interval of that share "
-            "must lie above 50%. Use another model: labels of this one say nothing"
+            f"must lie above 50%, to which the other {QUESTIONS - counts.asked} of {QUESTIONS} "
+            "could not bring it. Use another model: labels of this one say nothing"
         )
 
 

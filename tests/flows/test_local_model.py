@@ -37,9 +37,9 @@ def test_ten_pairs_are_judged_to_the_end_and_no_reply_is_asked_for_twice(
     world.write(list(CASES.values())[:PAIRS])
     ran = world.run_alone("benchmark")
     assert ran.returncode == 0, ran.stdout
-    statuses = world.rows("SELECT status, count(*) FROM annotations GROUP BY ALL ORDER BY ALL")
-    assert sum(int(str(number)) for _, number in statuses) == PAIRS, ran.stdout
-    assert "failed" not in {status for status, _ in statuses}, "a slow reply is no failure"
+    statuses = [str(status) for (status,) in world.rows("SELECT status FROM annotations")]
+    assert len(statuses) == PAIRS, ran.stdout
+    assert "failed" not in statuses, "a slow reply is no failure"
     asked = "SELECT count(*), count(DISTINCT prompt_digest) FROM llm_calls WHERE NOT cached"
     [(sent, distinct)] = world.rows(asked)
     assert sent == distinct

@@ -85,7 +85,7 @@ def test_a_model_of_chance_is_refused_as_soon_as_it_cannot_pass_any_more(judge: 
     _, error = told()
     assert "openai/scripted is not better than chance: of 9 pairs with known labels" in error
     assert "it labelled 0 rightly (4 false passes, 5 false fails" in error
-    assert "95% interval of that share must lie above 50%" in error
+    assert "must lie above 50%, to which the other 11 of 20 could not bring it" in error
 
 
 @pytest.mark.parametrize("always", [YES, NO, {"text": "I cannot say."}])
