@@ -18,8 +18,6 @@ from infra.identity import (
 )
 from infra.records import (
     Code,
-    MutantRun,
-    OracleReport,
     Query,
     caseless,
     code_id_of,
