@@ -120,6 +120,6 @@ class Rules(ABC):
     def demands_emptiness(self, program: str, code: str) -> bool:
         """Return True if a program asks for values that are empty."""
 
-    def unseen_apart(self, program: str, code: str) -> str:  # noqa: ARG002 - by default nothing
-        """Return what a process of the code's own does not see, "" for nothing."""
+    def sets_on_modules(self, program: str) -> str:  # noqa: ARG002 - by default nothing
+        """Return where a program sets something on a module, "" for nowhere."""
         return ""

@@ -17,7 +17,7 @@ from agents.gates.static_checks import (
     demands_emptiness,
     faults_of,
     names_defined_by,
-    unseen_apart,
+    sets_on_modules,
 )
 from agents.gates.stubs import functions_of
 from infra.languages._programs import (
@@ -48,7 +48,7 @@ class PythonRules(Rules):
 
     faults_of = staticmethod(faults_of)
     without_messages = staticmethod(without_messages)
-    unseen_apart = staticmethod(unseen_apart)
+    sets_on_modules = staticmethod(sets_on_modules)
 
     def expects_by_arguments(self, program: str, code: str) -> bool:  # noqa: ARG002 - as imported
         """Return True if a program works out expected values from arguments."""

@@ -7,7 +7,6 @@ from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
 from infra.languages._programs import (
     DUMMY,
-    FRAMES,
     UNREADABLE,
     DottedNames,
     FunctionNode,
@@ -108,13 +107,11 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     return "the program does not import the code from target"
 
 
-def unseen_apart(program: str, code: str) -> str:
-    """Return what an isolated process of the code does not see, "" for nothing.
+def sets_on_modules(program: str) -> str:
+    """Return where a program sets something on a module, "" for nowhere.
 
-    That is what a program sets on modules, and frames of the code's callers.
+    An isolated process of the code does not see that.
     """
-    if found := FRAMES.search(code):
-        return f"the code reads {found[0]}"
     tree = parse_or_none(program) or ast.Module([], [])
     names, nodes = DottedNames(tree), [*ast.walk(tree)]
     imports = (alias for node in nodes if isinstance(node, ast.Import) for alias in node.names)

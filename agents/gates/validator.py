@@ -93,7 +93,7 @@ class OracleValidator:
                 if _what_was_tested(copied) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
-        if place := self._rules.unseen_apart(draft.program, code):
+        if place := self._rules.sets_on_modules(draft.program):
             return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"

@@ -7,7 +7,6 @@ comes from here. A code's own language (`infra.languages.Language`) is asked for
 import ast
 
 from infra.languages.python.assertions import assertions_in, assertions_of, is_weak
-from infra.languages.python.emptying import FRAMES
 from infra.languages.python.imports import (
     DottedNames,
     import_statements,
@@ -29,7 +28,6 @@ from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
 
 __all__ = [
     "DUMMY",
-    "FRAMES",
     "UNREADABLE",
     "DottedNames",
     "Frame",

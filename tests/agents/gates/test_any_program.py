@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from agents.committee.generation import _problem_of
 from agents.evidence import Draft
 from agents.gates.gates import Gate
-from agents.gates.static_checks import faults_of, unseen_apart
+from agents.gates.static_checks import faults_of, sets_on_modules
 from agents.gates.stubs import usable_stubs
 from agents.roles.fix import Repair, _apply
 from agents.roles.write import _FENCE
@@ -168,7 +168,7 @@ def answer(call: Callable[[], object]) -> object:
 @pytest.mark.parametrize("number", fuzzing.NUMBERS)
 def test_any_program_is_read_or_refused(number: int) -> None:
     def law(text: str) -> None:
-        keeps([usable_stubs(text, LACKING), usable_stubs(BESIDE, text), unseen_apart(text, CODE)])
+        keeps([usable_stubs(text, LACKING), usable_stubs(BESIDE, text), sets_on_modules(text)])
         if usable_stubs(BESIDE, text):
             parse(PYTHON.with_beside(text, BESIDE, scaffolding=True))
         for faults in (faults_of(text, CODE), faults_of(CASES[0].program, text)):
@@ -240,7 +240,7 @@ GROWING = {
 def test_a_long_text_is_read_soon(name: str) -> None:
     text, started = GROWING[name], time.process_time()
     readings: list[Callable[[], object]] = [
-        lambda: (faults_of(text, CODE), unseen_apart(text, CODE)),
+        lambda: (faults_of(text, CODE), sets_on_modules(text)),
         lambda: faults_of(CODE, text),
         lambda: (usable_stubs(text, CODE), usable_stubs("import x", text)),
         lambda: assertions_of(text),

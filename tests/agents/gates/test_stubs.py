@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agents.claims.adapter import adapter_fault
 from agents.evidence import Draft, RunOutcome
 from agents.gates.outcomes import PythonRules
-from agents.gates.static_checks import faults_of, unseen_apart
+from agents.gates.static_checks import faults_of, sets_on_modules
 from agents.gates.stubs import functions_of, stub_fault, usable_stubs
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
@@ -183,10 +183,10 @@ SETS = [
 @pytest.mark.parametrize("line", SETS)
 def test_a_program_may_set_what_the_code_lacks_and_nothing_else(line: str) -> None:
     program = f"import target\nfrom unittest import mock\n{line}\nassert target.total([1]) == 1"
-    assert unseen_apart(program, CODE) == "line 3 sets target.clean"
+    assert sets_on_modules(program, CODE) == "line 3 sets target.clean"
     assert faults_of(program, CODE) == {}
     assert faults_of(program.replace("clean", "total"), CODE) != {}
-    assert unseen_apart(program.replace(line, f"# {line}"), CODE) == ""
+    assert sets_on_modules(program.replace(line, f"# {line}"), CODE) == ""
 
 
 @pytest.mark.parametrize(
@@ -200,17 +200,8 @@ def test_a_program_may_set_what_the_code_lacks_and_nothing_else(line: str) -> No
     ],
 )
 def test_what_a_program_sets_on_modules_is_unseen_by_another_process(line: str, found: str) -> None:
-    assert unseen_apart(f"import target\n{line}\nassert target.total([1]) == 1", CODE) == found
-
-
-@pytest.mark.parametrize(
-    ("frame", "reads"),
-    [("inspect.currentframe().f_back", True), ("sys._getframe(1)", True), ("np.stack(1)", False)],
-)
-def test_code_that_reads_its_callers_frames_is_not_run_apart(frame: str, reads: bool) -> None:
-    code = f"def f():\n    return {frame}"
-    assert bool(Python().returning(code, "empty", tells=False)) is not reads
-    assert bool(unseen_apart("import target", f"def f():\n    return {frame}")) is reads
+    program = f"import target\n{line}\nassert target.total([1]) == 1"
+    assert sets_on_modules(program) == found
 
 
 SUMMED = "def total(items):\n    return sum(clean(items)) if len(items) > 1 else 0"
