@@ -183,10 +183,10 @@ SETS = [
 @pytest.mark.parametrize("line", SETS)
 def test_a_program_may_set_what_the_code_lacks_and_nothing_else(line: str) -> None:
     program = f"import target\nfrom unittest import mock\n{line}\nassert target.total([1]) == 1"
-    assert sets_on_modules(program, CODE) == "line 3 sets target.clean"
+    assert sets_on_modules(program) == "line 3 sets target.clean"
     assert faults_of(program, CODE) == {}
     assert faults_of(program.replace("clean", "total"), CODE) != {}
-    assert sets_on_modules(program.replace(line, f"# {line}"), CODE) == ""
+    assert sets_on_modules(program.replace(line, f"# {line}")) == ""
 
 
 @pytest.mark.parametrize(
