@@ -37,6 +37,7 @@ from infra.settings import (
 from tasks.benchmarks import write_benchmark
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.preflight import check_annotators, check_inputs
+from tests.fakes.llm_server import ScriptedServer
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
 KEY = "sk-never-to-be-stored"
@@ -137,8 +138,9 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
 
 
 def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
-    settings = settings_in(tmp_path, api_key_block=block)
-    _, found = check_annotators(settings, ["openai/m", "openai/n"], ["single", "arbiter"])
+    with ScriptedServer([]) as server:
+        settings = settings_in(tmp_path, api_key_block=block, base_url=server.base_url)
+        _, found = check_annotators(settings, ["openai/m", "openai/n"], ["single", "arbiter"])
     assert [(asked.llm.model, asked.annotation.configuration) for asked, _ in found] == [
         ("openai/m", "single"), ("openai/m", "arbiter"),
         ("openai/n", "single"), ("openai/n", "arbiter"),
