@@ -37,10 +37,8 @@ from infra.settings import (
 from tasks.benchmarks import write_benchmark
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.preflight import check_annotators, check_inputs
-from tests.fakes.llm_server import ScriptedServer
+from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
-
-KEY = "sk-never-to-be-stored"
 
 
 def all_flows() -> dict[str, Flow[..., Any]]:
