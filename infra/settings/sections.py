@@ -182,8 +182,8 @@ class PublishSettings(Section):
     )
     accept_gold: bool = Field(
         False,
-        description="Judge and publish by a model that labelled too many gold questions wrongly "
-        "(`annotation.gold_limit`); else its labels are held. The dataset card says so.",
+        description="Judge and publish by a model that labelled more gold questions wrongly than "
+        "may be; else its labels are held. The dataset card says so.",
     )
     support: tuple[Support, ...] = Field(
         ("screened", "valid_oracle", "overruled", "void_oracle", "ungated"),

@@ -180,7 +180,7 @@ def test_a_broken_list_or_section_is_an_error_that_names_the_variable(
         ),
         (
             {"reannotation": {"take": ["faild"]}},
-            "'disagreement' or 'stale'; did you mean failed?",
+            "'disagreement' or 'outdated'; did you mean failed?",
         ),
         ({"publish": {"folder": 3}}, "publish.folder = 3 (command line): "),
         ({"llm": {"api_key": 5}}, "llm.api_key (command line): must be a valid string"),
