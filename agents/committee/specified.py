@@ -145,7 +145,13 @@ class ClaimTester:
                     tools = _Tools(specification, screening, one, stubs, code, box, trace)
                     evidence = await self._tested(pair, claims, tools)
                     if evidence.runs or evidence.left_out:
-                        return evidence.model_copy(update=self._origin_of(claims, tools))
+                        made = evidence.model_copy(update=self._origin_of(claims, tools))
+                        is_decided = made.supports_code or made.confirmed
+                        if not is_decided and found.is_at_fault:  # another adapter may do better
+                            return made.model_copy(
+                                update={"is_at_fault": True, "problem": found.problem}
+                            )
+                        return made
                     found = evidence if one == adapter else found
         return found
 
