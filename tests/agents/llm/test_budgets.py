@@ -127,12 +127,12 @@ async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_i
     bench: Bench, model: str
 ) -> None:
     server = bench.serve([rule("screener", {**CLEAR, "delay_s": 1.0})])
-    without = bench.model(model=model, timeout_s=0.2, max_retries=0)
+    without = bench.model(model=model, timeout_s=0.05, max_retries=0)
     [lost] = await wave(without, 1)
     assert isinstance(lost, ModelUnavailableError)
     _, usd = bench.spent(without)
     assert (usd > MOST_USD) == (model == PRICED)
-    limited = bench.model(model=model, timeout_s=0.2, max_retries=0, budget_usd=1.0)
+    limited = bench.model(model=model, timeout_s=0.05, max_retries=0, budget_usd=1.0)
     ends = [(await wave(limited, 1))[0] for _ in range(3)]
     if model != PRICED:  # what it cost is not known, so no budget in dollars can be held
         assert isinstance(ends[0], BudgetExhaustedError)

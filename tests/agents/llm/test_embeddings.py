@@ -132,7 +132,7 @@ async def test_a_fault_that_may_pass_is_tried_again(
         ({"api_key": "sk-secret-of-mine"}, ModelRefusedError, "COSQA_ENCODER__API_KEY"),
         ({"budget_tokens": 1}, BudgetExhaustedError, "COSQA_ENCODER__BUDGET_TOKENS=1"),
         ({"budget_usd": 1e-9}, BudgetExhaustedError, "COSQA_ENCODER__BUDGET_USD"),
-        ({"base_url": "http://127.0.0.1:9/v1", "max_retries": 0}, ModelUnavailableError, "1 tries"),
+        ({"base_url": "http://127.0.0.1:9/v1", "max_retries": 0}, ModelUnavailableError, "1 try"),
     ],
 )
 async def test_what_cannot_pass_ends_with_what_to_do(
