@@ -328,6 +328,7 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data=(None, plan)))
     monkeypatch.setattr(annotate, "show_plan", lambda _: None)
     monkeypatch.setattr(annotate, "choose_pairs", lambda *_, **__: Completed(data=[plan]))
+    monkeypatch.setattr(annotate, "check_answer", lambda *_: None)
     monkeypatch.setattr(annotate, "start_workers", lambda *_: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     with pytest.raises(SettingsError, match="2 machines"):
