@@ -32,7 +32,7 @@ def test_every_line_of_a_study_fits_into_80_columns(
     computed, _, missing = printed.partition("not computed:")
     assert max(map(len, printed.splitlines()[:-1])) <= 80
     assert "Overlap of a single encoder" in computed
-    assert "Functions of CodeSearchNet: these are figures of another command" in " ".join(
+    assert "Snippets of StaQC: these are figures of another command" in " ".join(
         missing.split()
     )
 

@@ -87,8 +87,8 @@ class Tasks:
     def interrupt(self, _: float) -> Iterator[Judged]:
         yield self._work(self._waiting.pop(0))
 
-    def at_work(self) -> tuple[int, int]:
-        return 0, 0
+    def at_work(self) -> tuple[int, int, str]:
+        return 0, 0, ""
 
 
 class Run:
