@@ -41,7 +41,7 @@ ALLOWED = {
     ("flows/cli/server.py", "subprocess.run"): "Prefect's command line, with fixed arguments",
     ("flows/entries.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "ctypes.CDLL"): _LIBC,
-    ("flows/runtime/prefect_server.py", "importlib.import_module"): _FLOW,
+    ("flows/runtime/command_run.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
     ("infra/languages/_syntax_tree.py", "importlib.import_module"): "a grammar that a file names",
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",

@@ -33,9 +33,11 @@ def by_chat(model: str) -> Ask:
         settings = LanguageModelSettings(
             model=model, timeout_s=timeout_s, base_url=base_url, api_key=SecretStr(KEY)
         )
-        wire = Transport(settings)
+        store = StoreSettings(folder=folder)
+        wire, ledger = Transport(settings), journal_ledger(store, settings)
         try:
-            return await wire.request(MESSAGES, {"type": "object"}, RequestForm())
+            request = wire.request(MESSAGES, {"type": "object"}, RequestForm())
+            return await ledger.wait_for(request)
         finally:
             await wire.close()
 
@@ -151,6 +153,6 @@ async def test_an_answer_without_end_ends_by_the_time_out(
 ) -> None:
     server.flood = Flood("200 OK", b" ", 1_000, pause_s=0.1)
     started = time.monotonic()
-    error = await failure(way, server, tmp_path, timeout_s=1.0)
+    error = await failure(way, server, tmp_path, timeout_s=0.1)
     assert time.monotonic() - started < 60
     assert error.status == 408
