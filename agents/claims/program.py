@@ -23,7 +23,7 @@ _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last, or is cut off: what a code gives may hold what looks like
 # one. Another line at the end is that by which an assertion of the code itself came here.
 _GAVE = re.compile(
-    r"\A(gave|formed) (?:(.*) \(line \d+: assert (?:alike|suits)[\w(), ']*"
+    r"\A(gave|formed) (?:(.*) \(line \d+: assert (?:alike|suits)[\w(), '*]*"
     r"|(?!.* \(line \d+: [^\n]*\)\Z)(.*))\Z",
     re.DOTALL,
 )

@@ -12,6 +12,7 @@ import pyarrow as pa
 from infra.collected import Content, StoredCollection
 from infra.draws import ALL, Draw
 from infra.errors import StoreError
+from infra.ids import CodeId
 from infra.records import Code, Label, Query, SourceInfo
 from infra.store.database import Database, Transaction
 from infra.store.votes import record_votes
@@ -328,7 +329,7 @@ def texts_of(database: Database, ids: Iterable[str]) -> dict[str, str]:
     return dict(rows)
 
 
-def functions_of(database: Database, code_id: str) -> list[Code]:
+def functions_of(database: Database, code_id: CodeId) -> list[Code]:
     """Return a code as each collection has it that has one of this text."""
     return database.records(
         Code,

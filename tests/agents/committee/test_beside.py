@@ -68,7 +68,7 @@ async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_run
     assert "names that the code lacks" in told_to(bench, "writer")
     assert "Number, size\n" in told_to(bench, "writer")
     assert f"{BESIDE}\n" in said_to_arbiter(bench)
-    (execution,) = annotation.executions
+    execution = annotation.executions[-1]
     assert execution.beside == BESIDE
     assert execution.oracle is None or execution.oracle.protection == "separate"
 
@@ -105,7 +105,7 @@ async def test_the_fixer_of_programs_may_add_to_it(bench: Bench, sandbox: Sandbo
     )
     annotation = await judged(bench, sandbox, "spec", *IN_DOUBT, written(beside=""), fixes)
     assert (annotation.path, annotation.support) == ("unclear_mended_passed", "valid_oracle")
-    assert [run.beside for run in annotation.executions] == ["", BESIDE]
+    assert [run.beside for run in annotation.executions] == ["", "", BESIDE], "a plain call first"
     assert "Number, size\n" in told_to(bench, "fixer")
 
 
@@ -116,7 +116,7 @@ async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench)
     lacks = PASSED.model_copy(update={"outcome": "raised", "error_type": "NameError"})
     sandbox = FakeSandbox(lambda program, installed: lacks)
     annotation = await bench.committee(sandbox, configuration="spec").judge(PAIR)
-    assert [run.beside for run in annotation.executions] == [""]
+    assert [run.beside for run in annotation.executions] == ["", ""]
     assert "rotate is no name that the code lacks" in told_to(bench, "fixer")
     assert "erred in its own lines.\nNo program is evidence" in said_to_arbiter(bench)
 

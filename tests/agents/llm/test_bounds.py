@@ -50,7 +50,7 @@ async def by_embedding(base_url: str, folder: Path, timeout_s: float) -> object:
     ledger = journal_ledger(StoreSettings(folder=folder), settings)
     model = EmbeddingModel(settings, EmbeddingLimits(max_tokens=9), ledger)
     try:
-        return await model._send(["a"])
+        return await ledger.wait_for(model._send(["a"]))
     finally:
         await model.close()
 

@@ -32,9 +32,7 @@ def test_every_line_of_a_study_fits_into_80_columns(
     computed, _, missing = printed.partition("not computed:")
     assert max(map(len, printed.splitlines()[:-1])) <= 80
     assert "Overlap of a single encoder" in computed
-    assert "Snippets of StaQC: these are figures of another command" in " ".join(
-        missing.split()
-    )
+    assert "Snippets of StaQC: these are figures of another command" in " ".join(missing.split())
 
 
 WIDTHS = [60, 80, 120]

@@ -73,7 +73,8 @@ def test_a_plan_counts_each_round_and_the_limit(options: list[str]) -> None:
     once = planned()
     assert (once.taken, once.pending) == (3, 3)
     assert once.expected.basis == (
-        "built in for single; litellm's price list has the price of openai/gpt-4o-mini"
+        "built in for single; the server's pace is not known before its first replies; "
+        "litellm's price list has the price of openai/gpt-4o-mini"
     )
     assert planned(annotation={"limit": 1}).taken == 1
     assert planned(reannotation={"pairs": 2}).taken == 2

@@ -124,7 +124,7 @@ def test_figures_are_of_what_the_labels_rest_on(database: Database) -> None:
     assert (figures.queries, figures.pairs) == (3, 3)
     assert figures.statuses == {"failed": 1, "labelled": 2}
     assert (figures.labels, figures.shape.matches) == ({"1": 2}, {1: 2})
-    assert figures.shape.bases == (("screened", "clear_match", 2),)
+    assert figures.shape.bases == (("screened", "read_alone", 2),)
     assert figures.recipes == {"new": 1, "old": 1}
     assert (figures.cost.calls, figures.cost.cost_usd) == (3, 1.5), "the failed try has cost"
 

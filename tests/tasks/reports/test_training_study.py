@@ -140,4 +140,5 @@ def test_the_papers_tables_say_what_the_papers_conclude_of_them() -> None:
         sorted(table8, key=lambda row, column=column: table8[row][column])  # type: ignore[misc]
         for column in ("Example, dev MRR", "Example, MRR")
     ]
-    assert orders[0] == orders[1] == ["Tok-Att", "DEEPCS", "UNIF", "CARLCS-CNN"]
+    names = [[row.partition(" (")[0] for row in order] for order in orders]
+    assert names[0] == names[1] == ["Tok-Att", "DEEPCS", "UNIF", "CARLCS-CNN"]

@@ -62,7 +62,7 @@ def test_a_thread_that_counts_for_a_stage_reports_in_its_run(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = ContextVar[str]("run")
-    monkeypatch.setattr(progress, "get_run_logger", lambda: logging.getLogger(run.get()))
+    monkeypatch.setattr(progress, "run_logger", lambda _: logging.getLogger(run.get()))
     caplog.set_level(logging.INFO)
     run.set("of this run")
     with ThreadPoolExecutor(1) as threads, progress.progress("", "codes searched", 4) as bar:
