@@ -153,7 +153,7 @@ def test_a_run_waits_suspended_with_the_plan_above_a_form_and_goes_on_as_approve
     assert deployed.bounds == [], "the process has ended"
     assert "| outdated | 200 |" in deployed.shown()
     assert deployed.resume(unknown=1) == "REJECT", "the server checks the form"
-    deployed.plan = plan_of(high=30.0, stale=2_500, failed=7)  # it has grown while it waited
+    deployed.plan = plan_of(high=30.0, outdated=2_500, failed=7)  # it has grown while it waited
     assert deployed.resume() == "ACCEPT", "one click approves"
     assert deployed.run.state_name == "Resuming"
     assert deployed.work().state_name == "Completed"

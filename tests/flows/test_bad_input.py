@@ -26,6 +26,7 @@ from infra.store.runs import writer_lock
 from tasks.files.json_lines import read_queries
 from tasks.sources import open_source
 from tasks.stages.collect import collect_source
+from tests.fakes.llm_server import KEY, ScriptedServer
 
 GOOD = {"id": "n1", "code": "def double(number):\n    return number * 2"}
 QUERY = {"id": "n1", "query": "double a number"}
@@ -342,7 +343,9 @@ def test_without_a_docker_engine_the_message_names_the_remedy_and_nothing_is_jud
     failing: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-engine.sock")
-    monkeypatch.setenv("COSQA_LLM__API_KEY", "any")
-    message = failing("benchmark", "--model", "openai/scripted")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
+    with ScriptedServer([]) as server:
+        monkeypatch.setenv("COSQA_LLM__BASE_URL", server.base_url)
+        message = failing("benchmark", "--model", "openai/scripted")
     assert "ensure_engine.sh" in message
     assert rows_in(tmp_path / "store")["annotations"] == 0

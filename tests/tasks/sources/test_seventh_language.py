@@ -170,7 +170,7 @@ def test_a_new_language_is_judged_by_reading_exported_and_shown(tmp_path: Path) 
         "You judge whether Toy code answers a web query, by reading it.",
     }
     assert "plus x is" in shown
-    assert "read_alone, screened" in shown
+    assert "read alone, by reading" in shown
     export = tmp_path / "store" / "export"
     codes = (export / "beir" / "corpus.jsonl").read_text("utf-8").splitlines()
     assert {json.loads(line)["metadata"]["language"] for line in codes} == {"ruby", "toy"}
