@@ -48,7 +48,7 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
     if recent and (reply_s := Journal(database.settings.journal).reply_s(keys)):
         minutes = Amount(expected=pairs * len(keys) / recent * reply_s / 60)
         basis += f"; time by the server's pace, {format_pace(60 / reply_s)} of its last replies"
-    elif minutes is None:
+    elif minutes is None and not chosen.llm.is_recorded:
         basis += "; the server's pace is not known before its first replies"
     if chosen.llm.is_recorded:
         price = "no provider is asked"
