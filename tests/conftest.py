@@ -5,6 +5,7 @@ import functools
 import gc
 import os
 import re
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -23,6 +24,10 @@ from tests.real_sandbox import ask_engine_once, engine_problem
 
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
     os.environ.pop(_size, None)
+
+# A job in a shell's background ignores Ctrl-C, and so would the commands that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _own_config_file = infra.settings._config_file
 
