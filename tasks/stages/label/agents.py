@@ -4,30 +4,29 @@ Source: research question 2 of both CoSQA+ papers, which ask how often labels ag
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from infra.atomic import atomic_write
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.ids import PairKey
-from infra.records import GivenVote, Record, Support
+from infra.records import Record, Support
 from infra.store import Database, candidates, samples
 from infra.store.evidence import decide_labels
 from infra.store.labels import CurrentLabels
 from infra.store.samples import Sample
+from tasks.reports.text import format_words
 from tasks.stages.coverage import current_labels_of
-from tasks.stages.label.results import EVERYBODY, majority_labels
+from tasks.stages.label.results import EVERYBODY, last_votes, majority_labels
 from tasks.statistics.alt_test import EPSILON, AltTest, alt_test
 from tasks.statistics.intervals import Interval, wilson_interval
 from tasks.statistics.people import Agreement, Grades, agreement, blind_grades
 
 AGENTS = "agents"
-# What a label rests on, in words → the supports that it has in the store.
-_GROUNDS: Mapping[str, tuple[Support, ...]] = {
-    "by running": ("valid_oracle",),
-    "arbiter against the run": ("overruled",),
-    "by reading": ("screened", "void_oracle", "ungated"),
-}
+# Supports that are one ground, which has the words of the first.
+_GROUNDS: tuple[tuple[Support, ...], ...] = (
+    ("valid_oracle",), ("overruled",), ("screened", "void_oracle", "ungated"),
+)  # fmt: skip
 _ALL = "all"
 
 
@@ -78,7 +77,7 @@ def agents_beside_people(
         return None
     votes = samples.readable_votes(database, sample)
     people: dict[tuple[str, str], int] = {
-        key: int(label) for key, label in majority_labels(_last(votes)).items()
+        key: int(label) for key, label in majority_labels(last_votes(votes)).items()
     }
     current = current_labels_of(database, sample.collection, searches)
     judged = _labels(database, current)
@@ -87,10 +86,10 @@ def agents_beside_people(
         return None
     both = {key: (judged[key], people[key]) for key in sorted(shared)}
     scores = [_scores(_ALL, list(both.values()))]
-    for ground, supports in _GROUNDS.items():
+    for supports in _GROUNDS:
         on_it = _labels(database, current.model_copy(update={"support": supports}))
         if rows := [both[key] for key in both.keys() & on_it.keys()]:
-            scores.append(_scores(ground, rows))
+            scores.append(_scores(format_words(supports[0]), rows))
     grades: Grades = {
         AGENTS: {key: label for key, (label, _) in both.items()},
         EVERYBODY: {key: label for key, (_, label) in both.items()},
@@ -107,8 +106,7 @@ def write_truth(database: Database, sample: Sample, file: Path) -> int:
 
     As `tasks.benchmarks.labelled_pairs` reads them, which `cosqa compare-annotators` does.
     """
-    votes = samples.readable_votes(database, sample)
-    last = _last(votes)
+    last = last_votes(samples.readable_votes(database, sample))
     labels = {key: label for key, label in majority_labels(last).items() if label in (0, 1)}
     given: dict[PairKey, dict[str, int | None]] = {}
     for vote in last:
@@ -128,12 +126,6 @@ def write_truth(database: Database, sample: Sample, file: Path) -> int:
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         partial.write_text(text, "utf-8")
     return len(lines)
-
-
-def _last(votes: Sequence[GivenVote]) -> list[GivenVote]:
-    """Return what each person said last of each pair."""
-    ordered = sorted(votes, key=lambda vote: vote.phase)  # blind, then revised
-    return list({(vote.annotator, vote.key): vote for vote in ordered}.values())
 
 
 def _labels(database: Database, current: CurrentLabels) -> dict[tuple[str, str], int]:

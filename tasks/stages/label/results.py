@@ -91,8 +91,8 @@ def label_results(database: Database, sample: Sample) -> LabelResults:
     votes = samples.readable_votes(database, sample)
     grades = blind_grades(votes)
     disputed = conflicts(votes)
-    last = {(vote.annotator, vote.key): vote for vote in sorted(votes, key=lambda it: it.phase)}
-    truth = majority_labels(list(last.values()))
+    last = last_votes(votes)
+    truth = majority_labels(last)
     labels = sorted(truth.values())
     return LabelResults(
         progress=tuple(samples.progress(database, sample.sample_id)),
@@ -100,9 +100,15 @@ def label_results(database: Database, sample: Sample) -> LabelResults:
         conflicts=tuple(item.position for item in sample.items if item.key in disputed),
         decided=len(truth),
         by_label={int(label): labels.count(label) for label in dict.fromkeys(labels)},
-        preferred=_preferred(list(last.values()), truth) if sample.kind == "preference" else (),
-        right=_right(sample, list(last.values())) if sample.kind == "answers" else (),
+        preferred=_preferred(last, truth) if sample.kind == "preference" else (),
+        right=_right(sample, last) if sample.kind == "answers" else (),
     )
+
+
+def last_votes(votes: Sequence[GivenVote]) -> list[GivenVote]:
+    """Return the last vote of each person on each pair."""
+    ordered = sorted(votes, key=lambda vote: vote.phase)  # blind, then revised
+    return list({(vote.annotator, vote.key): vote for vote in ordered}.values())
 
 
 def majority_labels(votes: Sequence[GivenVote]) -> dict[PairKey, float]:
