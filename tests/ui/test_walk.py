@@ -143,7 +143,7 @@ def a_scheduled_run_waits(system: LocalSystem, pages: Pages) -> str:
     system.until_a_run_is("annotate", ("Suspended", *_ENDED), _STARTS_S)
     pages.page.reload()
     pages.see("Suspended")
-    pages.follow("annotate, ")
+    pages.follow("annotate jsonl, ")
     run = run_of(pages)
     pages.see("pending pairs of jsonl: new queries")
     pages.see("waits for approval")
