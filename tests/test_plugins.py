@@ -114,7 +114,7 @@ from infra.identity import digest
 from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.text import read_text, require_folder, state_of
+from tasks.inputs.text import read_text, require_folder, state_of
 from tasks.filters import FilterChain
 from tasks.sources import SourceOptions, sources
 
@@ -176,7 +176,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from tasks.files.text import read_text
+from tasks.inputs.text import read_text
 from tasks.suites import Figures, SuiteOptions, suites
 
 

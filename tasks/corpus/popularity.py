@@ -13,8 +13,8 @@ from pathlib import Path
 
 from infra.errors import SourceError
 from tasks.corpus.source_files import SourceFiles
-from tasks.files.csv_rows import separator_of
-from tasks.files.text import printable, read_text_lines
+from tasks.inputs.csv import separator_of
+from tasks.inputs.text import printable, read_text_lines
 
 UNLISTED = "file of a repository that the file of popularity lacks"
 FORK = "file of a fork"

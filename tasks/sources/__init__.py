@@ -26,8 +26,8 @@ from infra.errors import SettingsError
 from infra.registry import Registry
 from infra.settings import SourceSettings
 from tasks.corpus.composed import Composed, QueriesFile, Readable
-from tasks.files.text import printable
 from tasks.filters import filters
+from tasks.inputs.text import printable
 
 
 class SourceOptions(BaseModel):

@@ -4,11 +4,11 @@ Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semanti
 (arXiv 1909.09436). Read as published, unpacked: ``<language>_dedupe_definitions_v2.pkl`` with all
 functions of a language, or ``<language>/final/jsonl/{train,valid,test}/*.jsonl.gz`` (or ``*.jsonl``
 after gunzip) with those that are documented, and ``<language>_licenses.pkl`` with the licences of
-their repositories. Pickles are read as data (`tasks.files.pickles`), and everything as it comes:
+their repositories. Pickles are read as data (`tasks.inputs.pickles`), and everything as it comes:
 the files are larger than memory.
 
 With ``annotations`` the challenge's queries and annotated functions are read instead: a function is
-relevant to a query where an annotator graded it 3 (`tasks.benchmarks.challenge`).
+relevant to a query where an annotator graded it 3 (`tasks.inputs.challenge`).
 """
 
 import gzip
@@ -25,16 +25,16 @@ from infra.collected import Item, Streamed
 from infra.errors import SettingsError, SourceError
 from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.benchmarks.challenge import Grades, is_right, read_grades
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
-from tasks.files.json_lines import read_lines, validated
-from tasks.files.pickles import pickled_items, pickled_pairs
-from tasks.files.text import inside, packed_or_not, printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.filters.documentation import first_paragraph
+from tasks.inputs.challenge import Grades, is_right, read_grades
+from tasks.inputs.lines import read_lines, validated
+from tasks.inputs.pickles import pickled_items, pickled_pairs
+from tasks.inputs.text import inside, packed_or_not, printable, require_folder, state_of
 from tasks.sources import SourceOptions, sources, split_names
 
 NO_QUERY = "documentation that is no query"

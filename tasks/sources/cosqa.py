@@ -24,10 +24,9 @@ from infra.identity import mark
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import Line, read_items
-from tasks.files.json_text import decode_json
-from tasks.files.text import inside, printable, read_text, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
+from tasks.inputs.lines import Line, decode_json, read_items
+from tasks.inputs.text import inside, printable, read_text, require_folder, state_of
 from tasks.sources import SourceOptions, sources
 
 _VERSION = "4"  # to be raised when the same files are to give other records

@@ -21,9 +21,9 @@ from infra.ids import CodeId
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import read_items
-from tasks.files.text import inside, printable, require_folder, state_of
 from tasks.filters import FilterChain
+from tasks.inputs.lines import read_items
+from tasks.inputs.text import inside, printable, require_folder, state_of
 from tasks.sources import SourceOptions, sources
 
 LABELS = "published:cosqa-plus"

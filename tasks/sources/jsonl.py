@@ -28,9 +28,10 @@ from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
-from tasks.files.text import packed_or_not, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
+from tasks.inputs.lines import Line, StrictRow, read_lines, taken
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import packed_or_not, require_folder, state_of
 from tasks.sources import SourceOptions, sources
 
 LABELS = "people:jsonl"

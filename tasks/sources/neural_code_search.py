@@ -31,8 +31,8 @@ from tasks.corpus.neural_code_search import (
     write_corpus,
 )
 from tasks.corpus.parsed_code import text_of_language
-from tasks.files.text import inside, require_folder, state_of
 from tasks.filters import FilterChain
+from tasks.inputs.text import inside, require_folder, state_of
 from tasks.sources import SourceOptions, sources
 
 EXAMPLES = "people:neural-code-search"

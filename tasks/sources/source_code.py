@@ -20,9 +20,9 @@ from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
 from tasks.corpus.popularity import most_popular_first
 from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
-from tasks.files.json_lines import read_queries
-from tasks.files.text import printable, state_of
 from tasks.filters import FilterChain
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import printable, state_of
 from tasks.sources import SourceOptions, sources, split_names
 
 _OF_OTHERS = ("special-methods", "testable", "near-duplicates")  # than one's own folder

@@ -25,8 +25,8 @@ from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.neural_code_search import read_questions
 from tasks.corpus.parsed_code import parse_function
 from tasks.corpus.source_files import folder, languages_of
-from tasks.files.text import inside, printable, require_folder, state_of
 from tasks.filters import FilterChain
+from tasks.inputs.text import inside, printable, require_folder, state_of
 from tasks.sources import SourceOptions, sources
 
 LABELS = "answers:stack-exchange"

@@ -3,7 +3,7 @@
 Source: Yao et al., "StaQC: A Systematically Mined Question-Code Dataset from Stack Overflow" (WWW
 2018). Its published pickles, in one folder: snippets of answers with several, by (question id,
 index), and of answers with one, by question id; titles by question id. They are read as data
-(`tasks.files.pickles`). A snippet may be a statement, a block or a function; what is no Python is
+(`tasks.inputs.pickles`). A snippet may be a statement, a block or a function; what is no Python is
 dropped by the filter ``python-code``.
 """
 
@@ -20,9 +20,9 @@ from infra.identity import mark
 from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.pickles import pickled_pairs
-from tasks.files.text import inside, printable, require_folder, state_of
 from tasks.filters import CorpusFunction, FilterChain
+from tasks.inputs.pickles import pickled_pairs
+from tasks.inputs.text import inside, printable, require_folder, state_of
 from tasks.sources import SourceOptions, sources
 
 EMPTY = "empty snippet"

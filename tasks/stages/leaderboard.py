@@ -18,7 +18,7 @@ from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.runs import Rankings
-from tasks.benchmarks.trec import read_run
+from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (

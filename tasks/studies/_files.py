@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from infra.errors import SourceError
-from tasks.benchmarks import read_exported
-from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text
+from tasks.inputs.formats.export import read_exported
+from tasks.inputs.lines import decode_json
+from tasks.inputs.text import printable, read_text
 from tasks.studies._evidence import Annotator, BenchmarkFacts
 
 

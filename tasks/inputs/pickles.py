@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, ClassVar, NoReturn
 
 from infra.errors import SourceError
-from tasks.files.text import printable, regular
+from tasks.inputs.text import printable, regular
 
 _DEEPEST = 50  # containers in one another
 _MOST_BYTES = 1 << 27  # of the items that a pickler writes at once, which are at most 1,000

@@ -1,4 +1,7 @@
-"""Laws of sheets for people: what they said comes back, and how far they agree."""
+"""Laws of sheets for people: what they said comes back, and how far they agree.
+
+Covers `tasks.benchmarks.sheets`.
+"""
 
 import csv
 from collections.abc import Callable
@@ -10,14 +13,8 @@ from hypothesis import strategies as st
 
 from infra.errors import SourceError
 from infra.ids import QueryId
-from tasks.benchmarks.sheets import (
-    Answer,
-    inert,
-    is_filled,
-    plain,
-    read_answers,
-    write_answers,
-)
+from tasks.benchmarks.sheets import Answer, inert, plain, write_answers
+from tasks.inputs.sheets import is_filled, read_answers
 
 CODES = ["def f(x):\n    return x, 1", "@cache\ndef g():\n    return '\"'", "=1+1"]
 ANSWERS = [

@@ -1,34 +1,31 @@
-"""Sheets on which people label a sample: written for one annotator, and read back.
+"""Sheets that people filled in: labels of a sample, and verdicts on written answers.
 
-A CSV file, in which a row has the texts, cells to fill in, the sample, the item's number and the
-annotator. Spreadsheets change files: their separators, UTF-16, byte order marks, line ends, the
-order of rows and columns and a grade ``1.0`` are read all the same.
+Spreadsheets change files: their separators, UTF-16, byte order marks, line ends, the order of rows
+and columns and a grade ``1.0`` are read all the same.
 """
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from infra.atomic import atomic_write
 from infra.errors import SourceError
+from infra.ids import QueryId
 from infra.records import Difficulty
-from tasks.benchmarks.sheets import inert, plain
-from tasks.files.csv_rows import read_header, read_rows, whole_number
+from tasks.benchmarks.sheets import COLUMNS, OF_ANSWERS, TO_FILL, plain
+from tasks.inputs.csv import CsvRow, read_header, read_rows, whole_number
 
-_NOTES = ("notes", "comment", "minutes")
-_OF_ROW = ("sample", "item", "annotator")
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "pairs": ("query", "code", "grade", *_NOTES, "program", *_OF_ROW),
-    "answers": ("query", "code", "grade", *_NOTES, "program", *_OF_ROW),
-    "preference": ("query", "code_a", "code_b", "choice", *_NOTES, *_OF_ROW),
-}
 UNDECIDED = "?"
-_TO_FILL = ("grade", "choice", *_NOTES, "program")
 _DIFFICULTIES: Mapping[str, Difficulty] = {name: name for name in get_args(Difficulty)}
 _MOST_ITEMS = 10**7
+_MOST_ANSWERS = 10**6
+
+
+def _rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[CsvRow]:
+    """Yield the rows as they were before they were made inert."""
+    for place, cells in read_rows(file, columns, optional):
+        yield CsvRow(place, {name: plain(cell) for name, cell in cells.items()})
 
 
 class LabelRow(NamedTuple):
@@ -98,22 +95,6 @@ def _whole(cell: str) -> str:
     return re.sub(r"[.,]00?\Z", "", cell)
 
 
-def write_label_sheet(file: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """Write a sheet, whole or not at all.
-
-    Args:
-        file: Its path.
-        rows: Column → cell, the same columns in each.
-    """
-    with (
-        atomic_write(file) as partial,
-        partial.open("w", encoding="utf-8-sig", newline="") as stream,  # Excel knows UTF-8 by it
-    ):
-        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerow(rows[0])
-        writer.writerows([inert(cell) for cell in row.values()] for row in rows)
-
-
 def read_label_sheet(file: Path) -> Iterator[LabelRow]:
     """Yield the rows of a sheet that were filled in.
 
@@ -121,15 +102,88 @@ def read_label_sheet(file: Path) -> Iterator[LabelRow]:
         SourceError: The file is no such sheet, or a row has something but no grade.
     """
     columns = COLUMNS["preference" if "choice" in read_header(file) else "pairs"]
-    rows = list(read_rows(file, columns))
-    owners = Counter(plain(cells["annotator"]) for _, cells in rows).most_common(1)
+    rows = list(_rows(file, columns))
+    owners = Counter(cells["annotator"] for _, cells in rows).most_common(1)
+    graded = "choice" if "choice" in columns else "grade"
     for place, cells in rows:
-        row = LabelRow(place, {name: plain(cell) for name, cell in cells.items()}, owners[0][0])
-        graded = "choice" if "choice" in row.cells else "grade"
-        if row.cells[graded]:
-            yield row
-        elif filled := [name for name in _TO_FILL if row.cells.get(name)]:
+        if cells[graded]:
+            yield LabelRow(place, cells, owners[0][0])
+        elif filled := [name for name in TO_FILL if cells.get(name)]:
             raise SourceError(
                 f"{place}: {filled[0]} is filled in, {graded} is not: fill it in, {UNDECIDED} "
                 "for undecided"
             )
+
+
+class AnswerRow(NamedTuple):
+    """A person's verdict on a written answer, whose code they may have changed.
+
+    Attributes:
+        place: The row's file and line.
+        annotator: The person.
+        code: The answer's code.
+        relevance: 1 confirms it, 0 refuses it.
+        note: What the person wrote beside it.
+        collection: That of the query.
+        query_id: The query.
+        ordinal: The answer's number among those to the query.
+    """
+
+    place: str
+    annotator: str
+    code: str
+    relevance: int
+    note: str
+    collection: str
+    query_id: QueryId
+    ordinal: int
+
+
+def is_filled(file: Path) -> bool:
+    """Return True if somebody has begun to fill in a sheet of answers, or the file is none."""
+    try:
+        rows = read_rows(file, OF_ANSWERS)
+        return any(cells[name] for _, cells in rows for name in ("annotator", "relevance", "notes"))
+    except SourceError:
+        return True
+
+
+def read_answers(file: Path) -> list[AnswerRow]:
+    """Return people's verdicts on answers; a row without relevance is not graded.
+
+    Raises:
+        SourceError: A column is missing, a relevance is neither 0 nor 1, the number of an answer is
+            none, or a row names no annotator, query or code.
+    """
+    required = [name for name in OF_ANSWERS if name != "notes"]
+    return [
+        answer
+        for place, cells in _rows(file, required, ["notes"])
+        if (cells["annotator"] or cells["relevance"]) and (answer := _answer(place, cells))
+    ]
+
+
+def _answer(place: str, cells: Mapping[str, str]) -> AnswerRow | None:
+    """Return a row as a verdict, None where it is not graded."""
+    for name in ("annotator", "query", "code"):
+        if not cells[name]:
+            raise SourceError(f"{place}: {name} is empty")
+    if not cells["relevance"]:
+        return None
+    relevance = whole_number(cells["relevance"], 0, 1)
+    if relevance is None:
+        cell = cells["relevance"][:40]
+        raise SourceError(f"{place}: relevance {cell!r}: it must be 0 to 1, or empty")
+    ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
+    if ordinal is None:
+        raise SourceError(f"{place}: answer {cells['answer'][:40]!r} is no number")
+    return AnswerRow(
+        place=place,
+        annotator=cells["annotator"],
+        code=cells["code"],
+        relevance=relevance,
+        note=cells.get("notes", ""),
+        collection=cells["collection"],
+        query_id=QueryId(cells["query_id"]),
+        ordinal=ordinal,
+    )

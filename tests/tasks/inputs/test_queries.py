@@ -8,7 +8,8 @@ import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.query_files import EMPTY, REPEATED, read_query_texts
+from tasks.inputs.formats import read_query_texts
+from tasks.inputs.queries import EMPTY, REPEATED
 from tests.fakes.benchmarks import QUERIES, people_benchmark
 
 

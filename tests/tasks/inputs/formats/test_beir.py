@@ -9,15 +9,19 @@ import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.beir import beir_split, read_beir
-from tasks.benchmarks.pair_splits import find_split
-from tasks.benchmarks.pairs import read_pairs
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import rankings_of
 from tasks.benchmarks.splits import repositories_by_query
+from tasks.inputs.formats import find_split, read_pairs
+from tasks.inputs.formats.beir import Beir, read_beir
 from tasks.metrics import evaluate
 from tasks.reports.diff import difference
 from tests.fakes.benchmarks import people_benchmark
+
+
+def split_of(path: Path, usual: str = "") -> tuple[Path, str] | None:
+    found = Beir.at(path, usual)
+    return (found.path, found.split) if found else None
 
 
 def test_an_exported_folder_comes_in_as_what_went_out(tmp_path: Path) -> None:
@@ -91,14 +95,14 @@ def small(folder: Path) -> Path:
 def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> None:
     folder = small(tmp_path)
     dev, train = (folder / "qrels" / f"{split}.tsv" for split in ("dev", "train"))
-    assert beir_split(folder) == beir_split(dev) == (folder, "dev")
+    assert split_of(folder) == split_of(dev) == (folder, "dev")
     train.write_bytes(dev.read_bytes())
     with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.tsv, .*train\.tsv"):
-        beir_split(folder, usual="test")
-    assert beir_split(train, usual="test") == (folder, "train")
+        split_of(folder, usual="test")
+    assert split_of(train, usual="test") == (folder, "train")
     dev.rename(folder / "qrels" / "test.tsv")
-    assert beir_split(folder, usual="test") == (folder, "test")
-    assert beir_split(folder / "qrels" / "valid.tsv") is beir_split(folder / "qrels") is None
+    assert split_of(folder, usual="test") == (folder, "test")
+    assert split_of(folder / "qrels" / "valid.tsv") is split_of(folder / "qrels") is None
 
 
 def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_path: Path) -> None:
@@ -111,7 +115,7 @@ def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_
         with pytest.raises(SourceError, match=rf"{file.name} is there compressed too"):
             read_beir(folder, "dev")
         file.unlink()
-    assert beir_split(folder) == beir_split(folder / "qrels" / "dev.tsv.gz") == (folder, "dev")
+    assert split_of(folder) == split_of(folder / "qrels" / "dev.tsv.gz") == (folder, "dev")
     found = read_beir(folder, "dev")
     assert (found.labels, len(found.codes)) == (plain.labels, 1)
 
@@ -188,16 +192,16 @@ def test_qrels_in_json_lines_are_those_of_the_same_table(tmp_path: Path) -> None
     with pytest.raises(SourceError, match=r"test\.jsonl is the same split as test\.tsv"):
         read_beir(folder)
     table.unlink()
-    assert beir_split(folder) == beir_split(lines) == (folder, "test")
+    assert split_of(folder) == split_of(lines) == (folder, "test")
     assert find_split(folder, "test") == lines
     assert read_beir(folder) == plain
     packed = folder / "qrels" / "dev.jsonl.gz"
     packed.write_bytes(gzip.compress(lines.read_bytes()))
-    assert beir_split(packed) == (folder, "dev")
+    assert split_of(packed) == (folder, "dev")
     assert find_split(folder, "dev") == packed
     assert read_beir(folder, "dev").labels
     with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.jsonl\.gz.*test\.jsonl"):
-        beir_split(folder)
+        split_of(folder)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import NamedTuple, NoReturn
 from xml.parsers import expat
 
 from infra.errors import SourceError
-from tasks.files.text import printable, regular
+from tasks.inputs.text import printable, regular
 
 _PIECE = 1 << 20
 _MOST_BYTES = 1 << 23  # between two rows; posts have at most 30,000 characters

@@ -13,8 +13,8 @@ import pytest
 
 from infra.errors import SourceError
 from infra.languages import languages
-from tasks.benchmarks.pair_splits import find_split
-from tasks.benchmarks.pairs import Pairs, read_pairs
+from tasks.inputs.formats import find_split, read_pairs
+from tasks.inputs.pairs import Pairs
 
 h5py: Any = pytest.importorskip("h5py", reason="the extra 'deepcs' is not installed")
 
@@ -148,5 +148,5 @@ def test_a_table_that_lies_in_another_file_is_refused(tmp_path: Path) -> None:
 
 def test_several_blocks_are_one_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole: Pairs = read_pairs(write(tmp_path, TEXTS))
-    monkeypatch.setattr("tasks.benchmarks.deepcs._BLOCK", 2)
+    monkeypatch.setattr("tasks.inputs.formats.deepcs._BLOCK", 2)
     assert read_pairs(tmp_path / "train.desc.h5") == whole

@@ -1,6 +1,6 @@
 """Laws of the readers of text, of its lines and of tables.
 
-Covers `csv_rows`, `json_text`, `regular`, `text`, `json_lines`.
+Covers `csv`, `lines`, `regular`, `text`.
 """
 
 import gzip
@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 from infra.errors import SourceError
 from infra.languages import languages
 from infra.records import Query
-from tasks.benchmarks.beir import read_beir_qrels
-from tasks.benchmarks.trec import read_run
 from tasks.corpus.functions import read_source
-from tasks.files.csv_rows import read_header, read_rows, whole_number
-from tasks.files.json_lines import read_queries
-from tasks.files.json_text import decode_json
-from tasks.files.pickles import pickled_items, pickled_pairs
-from tasks.files.text import printable, read_text, read_text_lines, state_of
+from tasks.inputs.csv import read_header, read_rows, whole_number
+from tasks.inputs.formats.beir import read_beir_qrels
+from tasks.inputs.lines import decode_json
+from tasks.inputs.pickles import pickled_items, pickled_pairs
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import printable, read_text, read_text_lines, state_of
+from tasks.inputs.trec import read_run
 from tests.tasks.sources.examples import write_lines
 
 
@@ -168,7 +168,7 @@ def test_the_state_changes_with_the_size_and_the_time_of_a_file(tmp_path: Path) 
 def test_a_gzip_that_would_fill_the_memory_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.files.text._LONGEST_LINE", 1_000)
+    monkeypatch.setattr("tasks.inputs.text._LONGEST_LINE", 1_000)
     file = tmp_path / "a.jsonl.gz"
     file.write_bytes(gzip.compress(b"a\n" * 1_000_000))
     with pytest.raises(SourceError, match=r"a.jsonl.gz:\d+: .* 100 times as long uncompressed"):
@@ -215,7 +215,7 @@ def test_a_cell_without_a_column_is_told_with_its_line(file: Path, text: str) ->
 def test_a_line_that_would_fill_the_memory_is_refused_with_its_number(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.files.text._LONGEST_LINE", 1_000)
+    monkeypatch.setattr("tasks.inputs.text._LONGEST_LINE", 1_000)
     file, write = tmp_path / name, gzip.compress if name.endswith("gz") else bytes
     longest = os.urandom(499).hex()
     file.write_bytes(write(f"one\n{longest}\nthree".encode()))

@@ -1,7 +1,7 @@
 """Laws of exports from elsewhere: what a manifest says is compared with what is there.
 
 Each export here is spoiled and sealed again: its manifest has the right checksum of every file.
-Covers `tasks.benchmarks.parquet`.
+Covers `tasks.inputs.parquet`.
 """
 
 import hashlib
@@ -16,12 +16,13 @@ import pytest
 
 from infra.errors import PublishError
 from tasks.benchmarks import (
-    read_benchmark,
-    read_exported,
+    benchmark_fingerprint,
     read_manifest,
     verify_export,
     write_benchmark,
 )
+from tasks.benchmarks.benchmark import Benchmark
+from tasks.inputs.formats.export import read_benchmark, read_exported
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
 
@@ -202,3 +203,44 @@ def test_a_manifest_that_counts_wrongly_is_refused(folder: Path) -> None:
     state(folder, counts=counts | {"codes": 3})
     with pytest.raises(PublishError, match=r"manifest\.json is wrong about codes"):
         read_benchmark(folder)
+
+
+@pytest.mark.parametrize("benchmark", [people_benchmark(), agents_benchmark()])
+def test_an_export_is_read_back_as_what_it_was_written_from(
+    tmp_path: Path, benchmark: Benchmark
+) -> None:
+    write_benchmark(benchmark, tmp_path / "b", include_undecided=True)
+    read = read_benchmark(tmp_path / "b")
+    assert benchmark_fingerprint(read) == benchmark_fingerprint(benchmark)
+    assert list(read.evidence) == list(benchmark.evidence)
+    assert (read.undecided, read.failed, read.dropped) == (
+        benchmark.undecided,
+        benchmark.failed,
+        benchmark.dropped,
+    )
+
+
+def test_a_changed_export_is_refused(tmp_path: Path) -> None:
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    (tmp_path / "b" / "labels.parquet").write_bytes(b"")
+    with pytest.raises(PublishError, match=r"labels.parquet was changed"):
+        read_benchmark(tmp_path / "b")
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "a\0b", "", "a\x1b[31m"])
+def test_an_export_whose_name_is_no_folder_s_is_refused(tmp_path: Path, name: str) -> None:
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    file = tmp_path / "b" / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "name": name}))
+    with pytest.raises(PublishError, match="is not a manifest"):
+        read_manifest(tmp_path / "b")
+
+
+def test_an_export_of_before_there_were_recipes_of_labels_is_read(tmp_path: Path) -> None:
+    written = write_benchmark(agents_benchmark(), tmp_path / "b")
+    file = tmp_path / "b" / "manifest.json"
+    manifest = json.loads(file.read_text("utf-8"))
+    del manifest["recipes"]
+    file.write_text(json.dumps(manifest), encoding="utf-8")
+    assert read_manifest(tmp_path / "b") == written
+    assert read_benchmark(tmp_path / "b").recipes == ()

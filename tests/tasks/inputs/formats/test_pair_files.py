@@ -1,7 +1,4 @@
-"""Laws of pairs of query and code, in each of the forms that are read.
-
-Covers `tasks.benchmarks.pair_lines`.
-"""
+"""Laws of pairs of query and code, in each of the forms that are read."""
 
 import gzip
 import json
@@ -13,13 +10,9 @@ import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.pairs import (
-    EMPTY,
-    NO_DOCUMENTATION,
-    NO_MATCH,
-    NOT_RELEVANT,
-    read_pairs,
-)
+from tasks.inputs.formats import read_pairs
+from tasks.inputs.formats.pair_files import NO_DOCUMENTATION, NOT_RELEVANT
+from tasks.inputs.pairs import EMPTY, NO_MATCH
 from tests.fakes.benchmarks import people_benchmark
 
 PAIR: dict[str, Any] = {"query": "sort  a list", "code": "def f(x):\n    return sorted(x)\n"}

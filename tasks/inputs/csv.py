@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from tasks.files.text import printable, read_text
+from tasks.inputs.text import printable, read_text
 
 
 class CsvRow(NamedTuple):

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.errors import SourceError
-from tasks.files import pickles
-from tasks.files.pickles import pickled_items, pickled_pairs
+from tasks.inputs import pickles
+from tasks.inputs.pickles import pickled_items, pickled_pairs
 
 PLAIN = (
     st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False)

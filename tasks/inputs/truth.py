@@ -14,8 +14,8 @@ from infra.draws import ALL, Draw
 from infra.errors import SourceError
 from infra.ids import PairKey
 from infra.records import Code, GivenVote, Pair, Query, Record
-from tasks.files.json_lines import read_items
-from tasks.files.text import printable
+from tasks.inputs.lines import read_items
+from tasks.inputs.text import printable
 
 _Label = Annotated[int, Field(ge=0, le=1)]
 

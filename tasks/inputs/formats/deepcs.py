@@ -6,18 +6,21 @@ A part is four HDF5 files of PyTables (``train.desc.h5``, also of ``methname`` o
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from keyword import iskeyword
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import numpy.typing as npt
 from pydantic import TypeAdapter, ValidationError
 
 from infra.errors import SettingsError, SourceError
-from tasks.files.json_text import decode_json
-from tasks.files.pickles import pickled_pairs
-from tasks.files.text import printable, read_text, regular
+from tasks.inputs.formats import Format, PairSplit, formats
+from tasks.inputs.lines import decode_json
+from tasks.inputs.pairs import Pairs
+from tasks.inputs.pickles import pickled_pairs
+from tasks.inputs.text import printable, read_text, regular
 
 if TYPE_CHECKING:
     import h5py
@@ -34,7 +37,29 @@ _NUMBERS = TypeAdapter(dict[str, int])
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
-def read_deepcs_pairs(file: Path) -> Iterator[tuple[str, str]]:
+@formats.register("deepcs")
+class DeepCs(Format):
+    """A part, named by its file of descriptions."""
+
+    told = "PART.desc.h5 of DeepCS's published data, with the other files beside it"
+
+    @classmethod
+    def at(cls, path: Path, usual: str) -> Self | None:
+        """Return the part that a file's name tells."""
+        del usual
+        return cls(path) if path.name.endswith(ENDING) else None
+
+    @classmethod
+    def places(cls, folder: Path, split: PairSplit) -> Iterable[Path]:
+        """Return the file of descriptions of a part."""
+        return [folder / f"{split}{ENDING}"]
+
+    def pairs(self) -> Pairs:
+        """Return the descriptions, each with its method written as a function of Python."""
+        return Pairs.of(self.name, _read(self.path), Counter())
+
+
+def _read(file: Path) -> Iterator[tuple[str, str]]:
     """Yield descriptions, each with its method written as a function of Python.
 
     The data has no code. What it has is written so that models that read code find it again: the

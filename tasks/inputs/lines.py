@@ -1,20 +1,23 @@
-"""JSON Lines files written by hand: one JSON object a line, each validated by a model.
+"""JSON, and JSON Lines written by hand: one object a line, each validated by a model.
 
-Where it says so, a file may be one JSON array of such objects, too.
+Where it says so, a file may be one JSON array of such objects, too. Decoded by Python's own parser:
+DuckDB's and pyarrow's readers guess types, keep the last of repeated keys and name no line.
 """
 
+import json
+import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Generic, NamedTuple, Self, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from infra.errors import SourceError
-from infra.records import Query
-from tasks.files.json_text import decode_json
-from tasks.files.text import printable, read_text_lines
+from tasks.inputs.text import printable, read_text_lines
 
-_TEXTS = ("", ".txt", ".text")
+_MANY_DIGITS = re.compile(r"\d{4301}")  # Python's limit of the digits of an integer is 4,300
+_TEXT_OR_END = re.compile(r'"(?:[^"\\]|\\.)*"|\}')
 
 
 class StrictRow(BaseModel):
@@ -31,20 +34,6 @@ class Line(NamedTuple, Generic[RowType]):
 
     place: str
     row: RowType
-
-
-class QueryRow(StrictRow):
-    """A line of a file of queries: the question as ``query`` or ``text``, and maybe an ``id``."""
-
-    query: str | None = Field(None, min_length=1)
-    text: str | None = Field(None, min_length=1)
-    id: str | None = Field(None, min_length=1)
-
-    @model_validator(mode="after")
-    def _has_one_question(self) -> Self:
-        if (self.query is None) == (self.text is None):
-            raise ValueError('give the question as either "query" or "text"')
-        return self
 
 
 def read_lines(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
@@ -99,39 +88,6 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
 
 
-def read_queries(file: Path) -> list[tuple[str | None, Query]]:
-    """Return the queries of a file in its order, each with the id it was given.
-
-    A text file, by its name, has one on each line, unless it begins as JSON Lines do.
-
-    Raises:
-        SourceError: A line is malformed, a query is empty, an id is given twice, or there is none.
-    """
-    queries = []
-    for place, row in _query_rows(file):
-        text = row.query or row.text or ""
-        if not text.strip():
-            raise SourceError(f"{place}: the query is empty: write one or delete the line")
-        queries.append((row.id, Query.of(text, Path(place).name)))
-    if not queries:
-        raise SourceError(
-            f'{file} holds no queries: write lines such as {{"query": "..."}}, or one on each line '
-            "of a file that ends with .txt"
-        )
-    refuse_repeated((identity, query.origin) for identity, query in queries)
-    return queries
-
-
-def _query_rows(file: Path) -> Iterator[Line[QueryRow]]:
-    lines = ((number, text) for number, text in read_text_lines(file) if text.strip())
-    if file.suffix.lower() not in _TEXTS or next(lines, (0, "{"))[1].lstrip().startswith("{"):
-        yield from read_lines(file, QueryRow)
-        return
-    for number, text in read_text_lines(file):
-        if text.strip():
-            yield Line(f"{printable(file)}:{number}", QueryRow(query=text.strip()))
-
-
 def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
     """Raise a `SourceError` when an id is given at two places.
 
@@ -153,3 +109,72 @@ def taken(identity: str, place: str, earlier: str) -> str:
 
 def _problem(location: tuple[int | str, ...], message: str) -> str:
     return f"{'.'.join(map(str, location))}: {message}" if location else message
+
+
+class _RepeatedKeyError(ValueError):
+    """An object has a key twice: which of those that end in the text, and the key."""
+
+
+class _Objects:
+    """Makes the objects of a text in the order in which they end."""
+
+    made = 0
+
+    def distinct(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
+        """Return an object without repeated keys."""
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in found if keys.count(key) > 1)
+            raise _RepeatedKeyError(self.made, repeated)
+        self.made += 1
+        return found
+
+
+def _line_of_end(text: str, number: int) -> int:
+    """Return the line in which an object of a text ends."""
+    ends = (found.start() for found in _TEXT_OR_END.finditer(text) if found[0] == "}")
+    return text.count("\n", 0, next(islice(ends, number, None))) + 1
+
+
+def decode_json(text: str, file: str, line: int | None = None) -> object:
+    """Return the value of a JSON text.
+
+    Args:
+        text: The text.
+        file: The file that holds it, for messages.
+        line: The number of its line, where the text is one line of the file; otherwise messages
+            count lines from the text's first.
+
+    Raises:
+        SourceError: The text is not JSON, is nested too deeply, or holds a key twice, half of a
+            surrogate pair or a number of thousands of digits.
+    """
+    place = file if line is None else f"{file}:{line}"
+    try:
+        value = json.loads(text, object_pairs_hook=_Objects().distinct)
+        json.dumps(value, ensure_ascii=False).encode()
+    except _RepeatedKeyError as error:
+        number, key = error.args
+        raise SourceError(
+            f"{file}:{line or _line_of_end(text, number)}: an object has the key {key!r} twice: "
+            "keep the one that is meant"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise SourceError(
+            f"{file}:{line or error.lineno}: column {error.colno}: {error.msg}: this is no "
+            "complete JSON; the file may be truncated"
+        ) from None
+    except UnicodeEncodeError:
+        raise SourceError(
+            f"{place}: half of a surrogate pair (\\ud800 to \\udfff) is no character: remove it"
+        ) from None
+    except RecursionError:
+        raise SourceError(f"{place}: nested too deeply: write flat JSON") from None
+    except ValueError:
+        digits = _MANY_DIGITS.search(text)
+        before = text.count("\n", 0, digits.start()) if digits else 0
+        raise SourceError(
+            f"{file}:{line or before + 1}: a number of more than 4,300 digits: shorten it"
+        ) from None
+    return value

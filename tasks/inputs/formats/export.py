@@ -4,7 +4,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import pyarrow as pa
 
@@ -22,17 +24,54 @@ from tasks.benchmarks.evidence import (
     NO_ANNOTATIONS,
     ExportedAnnotations,
 )
-from tasks.benchmarks.manifest import MANIFEST, Manifest, verify_export
-from tasks.benchmarks.parquet import read_table, readable
+from tasks.benchmarks.manifest import MANIFEST, Manifest, is_export, verify_export
+from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.rows import QuerySpecification, Row, Rows, Undecided
+from tasks.inputs.formats import BenchmarkFormat, formats
+from tasks.inputs.parquet import read_table, readable
 
 _RECIPE = set(LabelRecipe.model_fields)
 _REQUIRED = ("queries", "codes", "labels")
 
 
-def is_export(folder: Path) -> bool:
-    """Return True if a folder looks like an export."""
-    return (folder / MANIFEST).is_file()
+@formats.register("export")
+class Export(BenchmarkFormat):
+    """A folder that `cosqa publish` has written."""
+
+    told = "an exported benchmark"
+    sign = f"an export's {MANIFEST}"
+    turn = 0
+
+    @classmethod
+    def at(cls, path: Path, usual: str) -> Self | None:
+        """Return the export in a folder with a manifest."""
+        del usual
+        return cls(path) if is_export(path) else None
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name."""
+        return self.benchmark().name
+
+    def benchmark(self) -> Benchmark:
+        """Return the benchmark that it was written from."""
+        return self._benchmark
+
+    @cached_property
+    def _benchmark(self) -> Benchmark:
+        return read_benchmark(self.path)
+
+    def codes(self) -> Iterator[Code]:
+        """Yield the code base."""
+        yield from self._benchmark.codes
+
+    def queries(self) -> Iterator[Query]:
+        """Yield the queries."""
+        yield from self._benchmark.queries
+
+    def qrels(self) -> QrelsTable:
+        """Return the labels as grades."""
+        return QrelsTable.of_labels(self._benchmark.labels)
 
 
 def read_benchmark(folder: Path) -> Benchmark:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from infra.errors import SourceError
-from tasks.files.text import UNREADABLE, not_utf_8, opened, printable, read_text_lines, regular
+from tasks.inputs.text import UNREADABLE, not_utf_8, opened, printable, read_text_lines, regular
 
 NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
 NUMBER = pa.float64()

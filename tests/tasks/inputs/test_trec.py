@@ -1,6 +1,6 @@
 """TREC files are read as written, and errors name the line (`trec`, `qrels`, `files.columns`).
 
-Covers `tasks.files.columns`.
+Covers `tasks.inputs.columns`.
 """
 
 import gzip
@@ -11,9 +11,9 @@ import pytest
 
 from infra.errors import PublishError, SourceError
 from tasks.benchmarks import write_run
-from tasks.benchmarks.beir import read_beir_qrels
 from tasks.benchmarks.runs import rankings_of
-from tasks.benchmarks.trec import read_run
+from tasks.inputs.formats.beir import read_beir_qrels
+from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
 from tests.tasks.metrics.cases import random_case
 
@@ -33,7 +33,7 @@ def test_a_run_that_comes_in_pieces_is_numbered_as_a_whole(
     rankings, _ = random_case(4)
     file = write_run(tmp_path, "method", rankings)
     whole = read_run(file)
-    monkeypatch.setattr("tasks.files.columns._STREAMED_BYTES", 100)
+    monkeypatch.setattr("tasks.inputs.columns._STREAMED_BYTES", 100)
     pieces = read_run(file)
     assert (pieces.query_ids, pieces.code_ids) == (whole.query_ids, whole.code_ids)
     assert np.array_equal(pieces.codes, whole.codes)
