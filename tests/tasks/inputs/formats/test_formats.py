@@ -5,26 +5,33 @@ Covers `tasks.inputs.pairs`.
 
 import gzip
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
 from tasks.inputs.formats import (
+    Format,
+    PairSplit,
     all_formats,
     at,
     benchmark_at,
     benchmark_signs,
     find_split,
+    formats,
     read,
     read_pairs,
+    read_query_texts,
     split_path,
 )
 from tasks.inputs.formats.beir import Beir
 from tasks.inputs.formats.export import Export
 from tasks.inputs.formats.pair_files import PairFiles
+from tasks.inputs.pairs import Pairs
 from tests.fakes.benchmarks import people_benchmark
 
 LINE = json.dumps({"docstring_tokens": ["sort", "a", "list"], "code_tokens": ["def", "f"]}) + "\n"
@@ -95,6 +102,34 @@ def test_an_export_and_its_beir_folder_stream_the_same_texts_and_grades(tmp_path
         if each
     ]
     assert own == beir
+
+
+class TabSeparated(Format):
+    told = "lines of a query, a tab and its code"
+
+    @classmethod
+    def at(cls, path: Path, usual: str) -> Self | None:
+        return cls(path) if path.suffix == ".tabs" else None
+
+    @classmethod
+    def places(cls, folder: Path, split: PairSplit) -> list[Path]:
+        return [folder / f"{split}.tabs"]
+
+    def pairs(self) -> Pairs:
+        lines = (line.split("\t") for line in self.path.read_text().splitlines())
+        return Pairs.of(self.name, ((query, code) for query, code in lines), Counter())
+
+
+def test_a_further_format_is_one_file_and_all_that_reads_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(formats._entries, "tab-separated", TabSeparated)
+    (tmp_path / "train.tabs").write_text("sort\tdef f(): pass\nadd\tdef g(): pass\n")
+    train = split_path(tmp_path, "train")
+    assert read_pairs(train).queries == read_query_texts(train).texts == ("sort", "add")
+    assert len(read(train).labels) == 2
+    assert benchmark_at(train) is None
+    assert "tab-separated" in formats.names()
 
 
 def test_pairs_are_read_as_a_benchmark_over_their_own_code(tmp_path: Path) -> None:
