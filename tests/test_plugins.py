@@ -286,9 +286,7 @@ def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Pa
         "(collected,) = open_source(settings).read().values()\n"
         "print(*(item.text.split('(')[0] for item in collected.items()))\n"
     )
-    assert (
-        run(plugins, "-c", reads, str(tmp_path)).stdout == "goodbye def double\n"
-    )
+    assert run(plugins, "-c", reads, str(tmp_path)).stdout == "goodbye def double\n"
     options = ["--source", "new-comer", "--path", str(tmp_path), "--store", str(tmp_path / "store")]
     refused = cosqa(plugins, "collect", *options, "--set", "source.farewell=goodbye")
     assert "no option 'farewell' (given: farewell=goodbye)" in refused

@@ -36,9 +36,9 @@ from tasks.encoders import Kind
 from tasks.inputs.pairs import Pairs
 from tasks.training._tower import Tower
 from tasks.training.job import History, TrainingJob, TrainingProgress
+from tasks.training.joint import Features, JointModel
+from tasks.training.model_text import defined_name
 from tasks.training.models import models
-from tasks.training.models._joint import Features, JointModel
-from tasks.training.models._text import defined_name
 from tasks.training.recipes import Recipe
 
 _WEIGHTS = "model.safetensors"

@@ -8,8 +8,8 @@ import pytest
 from infra.errors import SourceError
 from infra.records import Code, Label, Query
 from tasks.benchmarks import write_benchmark
+from tasks.stages.study.files import benchmark_facts, matches_of, read_annotators
 from tasks.studies import Annotator, BenchmarkFacts
-from tasks.studies._files import benchmark_facts, matches_of, read_annotators
 from tests.fakes.benchmarks import people_benchmark
 
 QUERIES = tuple(Query.of(f"query {number}") for number in range(3))

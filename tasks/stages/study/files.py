@@ -11,7 +11,7 @@ from infra.errors import SourceError
 from tasks.inputs.formats.export import read_exported
 from tasks.inputs.lines import decode_json
 from tasks.inputs.text import printable, read_text
-from tasks.studies._evidence import Annotator, BenchmarkFacts
+from tasks.studies import Annotator, BenchmarkFacts
 
 
 def matches_of(folder: Path) -> dict[str, int]:

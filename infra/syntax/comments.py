@@ -1,6 +1,6 @@
 """Prose of comments, apart from directives of tools and notices of rights.
 
-A directive is a line for a linter, a compiler, an editor or another tool. ``_comments.toml`` has a
+A directive is a line for a linter, a compiler, an editor or another tool. ``comments.toml`` has a
 table of them for each language, beside that of all, and one of notices at the heads of files.
 """
 

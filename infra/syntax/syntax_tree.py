@@ -18,9 +18,9 @@ from tree_sitter import Language as Grammar
 from tree_sitter import Node, Parser, Tree, TreeCursor
 
 from infra.languages import Function, Language, Mutant, plain_lines
-from infra.languages._comments import GENERATED, directives, is_notice, prose_of
-from infra.languages._mutation import Kinds, mutants_of, stopping_at
-from infra.languages._simplified_tree import Leaf, Roles, simplified
+from infra.syntax.comments import GENERATED, directives, is_notice, prose_of
+from infra.syntax.mutation import Kinds, mutants_of, stopping_at
+from infra.syntax.simplified_tree import Leaf, Roles, simplified
 
 _DEEPEST = 1_000  # levels of a syntax tree
 _STEPS = 16  # reports of the parser between looks at the clock

@@ -1,6 +1,6 @@
 """Laws of comments: what documents a function, what is for tools, and which files are generated.
 
-Covers `infra.languages._comments` and the tables of directives of all languages.
+Covers `infra.syntax.comments` and the tables of directives of all languages.
 """
 
 import pytest
