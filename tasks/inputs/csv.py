@@ -2,13 +2,15 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from tasks.inputs.text import printable, read_text
+from tasks.inputs.text import printable, read_text, read_text_lines
+
+_LONGEST_LINE = 1 << 20  # bytes, of a table that is read by lines
 
 
 class CsvRow(NamedTuple):
@@ -48,6 +50,32 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
         yield CsvRow(place, row)
 
 
+def read_table(
+    file: Path, columns: Sequence[str], column: Callable[[str], str], files: str
+) -> Iterator[CsvRow]:
+    """Yield the rows of a table with further columns, which need not fit into memory.
+
+    Cells that a row lacks are empty, cells behind those of the header are passed over.
+
+    Args:
+        file: UTF-8.
+        columns: What the header must hold.
+        column: Name in the header → the column's.
+        files: What would be right, for messages.
+
+    Raises:
+        SourceError: The file cannot be read, or the header lacks a column.
+    """
+    records = _records(file, _LONGEST_LINE)
+    place, header = next(records, (f"{printable(file)}:1", []))
+    names = [column(name) for name in header]
+    if missing := [name for name in columns if name not in names]:
+        raise SourceError(f"{place}: the header lacks {', '.join(missing)}: give {files}")
+    for place, cells in records:
+        missed = [""] * (len(names) - len(cells))
+        yield CsvRow(place, dict(zip(names, [*cells, *missed], strict=False)))
+
+
 def read_header(file: Path) -> list[str]:
     """Return the names of a file's columns.
 
@@ -66,16 +94,22 @@ def whole_number(cell: str, lowest: int, highest: int) -> int | None:
     return int(digits) if lowest <= int(digits) <= highest else None
 
 
-def separator_of(header: str) -> str:
-    """Return the separator of a header's cells, as spreadsheets have it."""
-    return max(",;\t", key=header.count)
+def _records(file: Path, longest: int = 0) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows with a cell that is not empty, the header first, each with its place.
 
-
-def _records(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows with a cell that is not empty, the header first, each with its place."""
-    text = read_text(file)
-    separator = separator_of(text.lstrip().partition("\n")[0])
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    Args:
+        file: The file, which is read as a whole, and may be UTF-16.
+        longest: The most bytes of a line, where the file is read by lines instead.
+    """
+    if longest:
+        streamed = (f"{line}\n" for _, line in read_text_lines(file, longest))
+        first = next(streamed, "")
+        lines: Iterable[str] = chain([first], streamed)
+    else:
+        text = read_text(file)
+        first, lines = text.lstrip().partition("\n")[0], io.StringIO(text, newline="")
+    separator = max(",;\t", key=first.count)  # as spreadsheets have it
+    reader = csv.reader(lines, delimiter=separator, strict=not longest)
     line = 1
     try:
         for cells in reader:

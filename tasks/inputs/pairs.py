@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Annotated, Self
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from infra.identity import digest
 from infra.records import Record, caseless, normalise_code, normalise_query
@@ -15,6 +17,19 @@ PAIR_FORMS = (
 )
 NO_MATCH = "query without a relevant code"
 EMPTY = "pair with an empty text"
+
+PairLabel = Annotated[int, Field(ge=0, le=1)]
+
+
+class PairRow(BaseModel):
+    """A pair as files have it: CoSQA's say ``doc`` for the query."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    query: str | None = Field(None, validation_alias=AliasChoices("query", "doc"))
+    code: str | None = None
+    language: str = ""
+    label: PairLabel = 1
 
 
 @dataclass(frozen=True)

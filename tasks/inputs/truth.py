@@ -6,26 +6,23 @@ annotator, or of a group, to their label (0, 1, or null where they were undecide
 """
 
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import AliasChoices, BaseModel, Field
+from pydantic import AliasChoices, Field
 
 from infra.draws import ALL, Draw
 from infra.errors import SourceError
 from infra.ids import PairKey
 from infra.records import Code, GivenVote, Pair, Query, Record
 from tasks.inputs.lines import read_items
+from tasks.inputs.pairs import PairLabel, PairRow
 from tasks.inputs.text import printable
 
-_Label = Annotated[int, Field(ge=0, le=1)]
 
-
-class _Item(BaseModel):
+class _Item(PairRow):
     query: str = Field(validation_alias=AliasChoices("query", "doc"))
     code: str
-    language: str = ""
-    label: _Label
-    labels: dict[str, _Label | None] = Field(default_factory=dict)
+    label: PairLabel
+    labels: dict[str, PairLabel | None] = Field(default_factory=dict)
 
 
 class TruePair(Record):

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from infra.errors import SourceError, UnknownNameError
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings
+from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
@@ -22,7 +23,6 @@ from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
-    METRICS,
     Leaderboard,
     MethodScores,
     build_leaderboard,
@@ -157,7 +157,7 @@ def compared_methods(
         settings: Metrics and depth.
         paces: Method → queries that it ranked a second, where that is known.
     """
-    metrics = settings.metrics or METRICS
+    metrics = settings.metrics or USUAL_METRICS
     scores = [
         MethodScores(
             method=method,

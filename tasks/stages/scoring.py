@@ -15,6 +15,7 @@ from infra.identity import digest, digest_of_set, mark
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
+from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Evaluation, Published
 from tasks.benchmarks import (
@@ -32,13 +33,12 @@ from tasks.inputs.formats import benchmark_at
 from tasks.inputs.trec import read_run
 from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, components, identity
-from tasks.reports.leaderboard import METRICS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors
 
-_METRICS = (*STANDARD, *METRICS)
+_METRICS = (*STANDARD, *USUAL_METRICS)
 
 
 class OpenBenchmark:

@@ -31,12 +31,10 @@ class Format(ABC):
         path: The file or folder.
 
     Attributes:
-        told: The format in a few words.
         sign: What shows that a folder is a benchmark of this format; "" where pairs are all.
         turn: Formats of a lower number are tried first.
     """
 
-    told: ClassVar[str]
     sign: ClassVar[str] = ""
     turn: ClassVar[int] = 1
 

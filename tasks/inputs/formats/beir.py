@@ -58,14 +58,13 @@ class _Judgement(BaseModel):
 
 @formats.register("beir")
 class Beir(BenchmarkFormat):
-    """A split of a folder.
+    """A BEIR folder, or one of its splits by its file (qrels/SPLIT.tsv).
 
     Args:
         path: The folder, with ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
         split: Name of the qrels file to read.
     """
 
-    told = "a BEIR folder (or its qrels/SPLIT.tsv)"
     sign = "BEIR's corpus.jsonl"
 
     def __init__(self, path: Path, split: str = "test") -> None:

@@ -39,9 +39,7 @@ _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 @formats.register("deepcs")
 class DeepCs(Format):
-    """A part, named by its file of descriptions."""
-
-    told = "PART.desc.h5 of DeepCS's published data, with the other files beside it"
+    """A part of DeepCS's published data: PART.desc.h5, with the other files beside it."""
 
     @classmethod
     def at(cls, path: Path, usual: str) -> Self | None:

@@ -36,9 +36,8 @@ _REQUIRED = ("queries", "codes", "labels")
 
 @formats.register("export")
 class Export(BenchmarkFormat):
-    """A folder that `cosqa publish` has written."""
+    """An exported benchmark: a folder that `cosqa publish` has written."""
 
-    told = "an exported benchmark"
     sign = f"an export's {MANIFEST}"
     turn = 0
 

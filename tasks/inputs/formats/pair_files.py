@@ -11,9 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, NamedTuple, Self
-
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from typing import NamedTuple, Self
 
 from infra.errors import SourceError
 from infra.languages import language_named
@@ -21,7 +19,7 @@ from infra.records import normalise_code
 from tasks.filters.documentation import first_paragraph
 from tasks.inputs.formats import Format, PairSplit, formats
 from tasks.inputs.lines import read_items
-from tasks.inputs.pairs import PAIR_FORMS, Pairs
+from tasks.inputs.pairs import PAIR_FORMS, PairRow, Pairs
 from tasks.inputs.queries import read_queries
 from tasks.inputs.text import packed_or_not, printable, read_text_lines
 
@@ -46,29 +44,22 @@ class PairLine(NamedTuple):
     label: int
 
 
-class _Line(BaseModel):
-    """The keys that are read; CoSQA has its tokens as one text."""
+class _Line(PairRow):
+    """A pair, or a function with its documentation; CoSQA has its tokens as one text."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    query: str | None = Field(None, validation_alias=AliasChoices("query", "doc"))
-    code: str | None = None
-    label: Annotated[int, Field(ge=0, le=1)] = 1
     docstring: str | None = None
     docstring_tokens: list[str] | str = ""
     code_tokens: list[str] | str = ""
-    language: str = "python"
 
 
 @formats.register("pair-files")
 class PairFiles(Format):
-    """Whatever has no other format: a file, or the files of a folder in the order of their names.
+    """A file or folder of JSON Lines of query and code, or of functions of CodeSearchNet.
 
     Raises:
         SourceError: There is none, one is cut short or malformed, or a line lacks query or code.
     """
 
-    told = "a file or folder of JSON Lines of query and code, as CoSQA and CodeSearchNet have them"
     turn = 9
 
     @classmethod

@@ -86,7 +86,7 @@ def test_the_format_of_a_path_is_told_by_what_it_has(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert benchmark_at(tmp_path) is None
     assert benchmark_signs() == ["an export's manifest.json", "BEIR's corpus.jsonl"]
-    assert all(each.told for each in all_formats())
+    assert all(each.__doc__ for each in all_formats())
 
 
 def test_an_export_and_its_beir_folder_stream_the_same_texts_and_grades(tmp_path: Path) -> None:
@@ -105,8 +105,6 @@ def test_an_export_and_its_beir_folder_stream_the_same_texts_and_grades(tmp_path
 
 
 class TabSeparated(Format):
-    told = "lines of a query, a tab and its code"
-
     @classmethod
     def at(cls, path: Path, usual: str) -> Self | None:
         return cls(path) if path.suffix == ".tabs" else None
