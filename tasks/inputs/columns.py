@@ -1,4 +1,8 @@
-"""Tables of text in columns separated by white space; errors name the line."""
+"""Tables of text in columns separated by white space; errors name the line.
+
+pyarrow reads them; DuckDB makes a truth value of a run's tag ``t``. Runs of white space are folded,
+and a fault's line is found, by our own lines.
+"""
 
 import io
 import re

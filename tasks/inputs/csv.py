@@ -1,4 +1,8 @@
-"""Rows of comma-separated files with a header, as suites publish and spreadsheets save them."""
+"""Rows of comma-separated files with a header, as suites publish and spreadsheets save them.
+
+Python's own reader: pyarrow's takes no UTF-16 and names no line, and DuckDB's gives no row at all
+of a table whose last row has a cell too many.
+"""
 
 import csv
 import io

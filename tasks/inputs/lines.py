@@ -1,7 +1,8 @@
 """JSON, and JSON Lines written by hand: one object a line, each validated by a model.
 
 Where it says so, a file may be one JSON array of such objects, too. Decoded by Python's own parser:
-DuckDB's and pyarrow's readers guess types, keep the last of repeated keys and name no line.
+pyarrow's guesses types and counts the rows of its block alone; DuckDB's puts a line that is cut
+short on the one after it.
 """
 
 import json

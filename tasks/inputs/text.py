@@ -1,4 +1,7 @@
-"""Text files: their content as UTF-8, and a digest that shows changes."""
+"""Text files: their content as UTF-8, and a digest that shows changes.
+
+By Python's own files and gzip: pyarrow's streams decompress without a bound, and read no lines.
+"""
 
 import gzip
 import os

@@ -8,7 +8,7 @@ tells it.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar, Literal, Self
 
@@ -107,7 +107,7 @@ class Format(ABC):
 
 
 class BenchmarkFormat(Format):
-    """A format with a code base, queries and grades, which may be streamed one after the other."""
+    """A format with a code base, queries and grades, which it may stream one after the other."""
 
     @abstractmethod
     def benchmark(self) -> Benchmark:
@@ -118,17 +118,17 @@ class BenchmarkFormat(Format):
             PublishError: A file of an export is missing or changed.
         """
 
-    @abstractmethod
-    def codes(self) -> Iterator[Code]:
-        """Yield the code base."""
+    def codes(self) -> Iterable[Code]:
+        """Return the code base."""
+        return self.benchmark().codes
 
-    @abstractmethod
-    def queries(self) -> Iterator[Query]:
-        """Yield the queries, judged or not."""
+    def queries(self) -> Iterable[Query]:
+        """Return the queries, judged or not."""
+        return self.benchmark().queries
 
-    @abstractmethod
     def qrels(self) -> QrelsTable:
-        """Return the grades, as the files have them."""
+        """Return the grades."""
+        return QrelsTable.of_labels(self.benchmark().labels)
 
     def pairs(self) -> Pairs:
         """Return each query with each of its relevant codes."""

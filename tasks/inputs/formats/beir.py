@@ -100,15 +100,16 @@ class Beir(BenchmarkFormat):
 
     def codes(self) -> Iterator[Code]:
         """Yield the corpus; BEIR's own tools put a title before the text."""
-        for document in _documents(self._file("corpus")):
+        file = self._file("corpus")
+        for document in _documents(file):
             text = f"{document.title} {document.text}".strip() if document.title else document.text
-            yield Code(code_id=document.identity, text=text or " ", origin="corpus.jsonl")
+            yield Code(code_id=document.identity, text=text or " ", origin=file.name)
 
     def queries(self) -> Iterator[Query]:
         """Yield all queries, those that another split judges too."""
-        for document in _documents(self._file("queries")):
-            text = document.text or " "
-            yield Query(query_id=document.identity, text=text, origin="queries.jsonl")
+        file = self._file("queries")
+        for document in _documents(file):
+            yield Query(query_id=document.identity, text=document.text or " ", origin=file.name)
 
     def qrels(self, known: Container[str] = ()) -> QrelsTable:
         """Return the split's grades; with ids of the folder no line of names begins."""

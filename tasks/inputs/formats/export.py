@@ -25,7 +25,6 @@ from tasks.benchmarks.evidence import (
     ExportedAnnotations,
 )
 from tasks.benchmarks.manifest import MANIFEST, Manifest, is_export, verify_export
-from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.rows import QuerySpecification, Row, Rows, Undecided
 from tasks.inputs.formats import BenchmarkFormat, formats
 from tasks.inputs.parquet import read_table, readable
@@ -59,18 +58,6 @@ class Export(BenchmarkFormat):
     @cached_property
     def _benchmark(self) -> Benchmark:
         return read_benchmark(self.path)
-
-    def codes(self) -> Iterator[Code]:
-        """Yield the code base."""
-        yield from self._benchmark.codes
-
-    def queries(self) -> Iterator[Query]:
-        """Yield the queries."""
-        yield from self._benchmark.queries
-
-    def qrels(self) -> QrelsTable:
-        """Return the labels as grades."""
-        return QrelsTable.of_labels(self._benchmark.labels)
 
 
 def read_benchmark(folder: Path) -> Benchmark:
