@@ -7,7 +7,7 @@ from prefect import flow
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from flows.runtime.writing import writing
 from infra.settings import load_settings
-from tasks.benchmarks.challenge import challenge_queries
+from tasks.inputs.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_challenge, whole_corpus
 from tasks.stages.challenge.codesearchnet import (

@@ -21,6 +21,7 @@ from infra.errors import CosqaError, SettingsError
 from infra.settings import CONFIGURATION_SUMMARIES, REASONS, Settings, load_settings
 from infra.settings.environment import is_list
 from infra.settings.presets import preset_names
+from infra.settings.sections import USUAL_METRICS
 from tasks.encoders import SYNTAX, encoders
 from tasks.sources import sources
 from tasks.training.recipes import RECIPES
@@ -269,11 +270,11 @@ Metrics = Annotated[list[str] | None, option(
     "-condensed to ignore unjudged results, -zero to count queries without a relevant code as "
     "0. The first one orders the table.",
     title="Metrics", line="Repeat it for several.",
-    unset="NDCG@10, MRR, MAP, MMRR, Recall@10, Answered@5", panel=_SCORING,
+    unset=", ".join(USUAL_METRICS), panel=_SCORING,
 )]  # fmt: skip
 BenchmarkFolder = Annotated[Path | None, option(
     "--benchmark", "",
-    "Folder of an exported benchmark, or a BEIR folder (or its qrels/SPLIT.tsv).",
+    "Folder of a benchmark, exported or in another format (`cosqa list formats`).",
     title="Benchmark", unset="the only one that was exported", panel=_INPUT,
     examples=("cosqa-benchmarks/python-source-documentation",),
 )]  # fmt: skip
@@ -295,8 +296,7 @@ After = Annotated[Path, argument("Folder of the second version.", "Second versio
 TrainingPairs = Annotated[Path, option(
     "--train", "",
     "Queries with known matches that the others are compared with, such as the pairs that the "
-    "encoder was trained on: an exported benchmark, a BEIR folder (or its qrels/train.tsv), a "
-    "folder of CodeSearchNet's jsonl files, or JSON Lines of query, code and label.",
+    "encoder was trained on, in any format (`cosqa list formats`).",
     title="Training pairs", panel=_INPUT,
 )]  # fmt: skip
 AskedQueries = Annotated[Path, option(
@@ -310,9 +310,8 @@ AskedQueries = Annotated[Path, option(
 
 TrainingData = Annotated[Path, option(
     "--data", "",
-    "What is trained on: an exported benchmark; a folder with train, dev (or valid) and test, "
-    "each JSON Lines of query and code, CodeSearchNet's jsonl files, or BEIR's qrels; or one "
-    "file or folder of pairs, which is split.",
+    "What is trained on, in any format (`cosqa list formats`): a benchmark; a folder with train, "
+    "dev (or valid) and test; or one file or folder of pairs, which is split.",
     title="Training data", examples=("cosqa-benchmarks/python-source-documentation",),
     panel=_INPUT,
 )]  # fmt: skip
@@ -343,8 +342,7 @@ DataSets = Annotated[
     list[str], option(
     "--data", "",
     "Data set as NAME=FOLDER, with training pairs (train, train.jsonl) and test pairs (test, "
-    'test.jsonl), as JSON Lines of {"query": "...", "code": "..."}, as CodeSearchNet publishes '
-    "them, or as a BEIR folder.",
+    "test.jsonl) in any format (`cosqa list formats`).",
     title="Data sets", metavar="NAME=FOLDER", examples=("docs=documentation",),
     line="Repeat it for several.", panel=_INPUT,
 )]  # fmt: skip

@@ -20,7 +20,7 @@ import pytest
 from infra.records import caseless
 from infra.settings.training import TrainingSettings
 from tasks.encoders import encoders
-from tasks.files.json_lines import read_queries
+from tasks.inputs.queries import read_queries
 from tasks.training.data import read_training_data
 from tests.ports import free_port
 

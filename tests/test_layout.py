@@ -91,3 +91,58 @@ def test_no_test_changes_a_module_of_python_through_one_of_ours() -> None:
     for path in TESTS:
         for module, name in patched.findall((ROOT / path).read_text("utf-8")):
             assert name not in sys.stdlib_module_names, f"{path}: {module}.{name}"
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the dotted names that a file imports, also those within functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in NAMES else node.module for name in names}
+    return found
+
+
+def dotted(path: Path) -> str:
+    return path.with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+
+
+NAMES = {dotted(path) for path in MODULES}
+IMPORTS = {dotted(path): imports_of(path) for path in MODULES}
+
+
+def test_a_private_module_is_imported_by_files_of_its_own_folder_alone() -> None:
+    foreign = [
+        f"{module} -> {name}"
+        for path in MODULES
+        for module, folder in [(dotted(path), path.parent.as_posix().replace("/", "."))]
+        for name in IMPORTS[module]
+        if name in NAMES
+        and name.rpartition(".")[2].startswith("_")
+        and name.rpartition(".")[0] != folder
+    ]
+    assert foreign == []
+
+
+def test_no_file_imports_one_that_imports_it() -> None:
+    left = {module: names & NAMES - {module} for module, names in IMPORTS.items()}
+    while leaves := [module for module, names in left.items() if not names]:
+        for module in leaves:
+            del left[module]
+        left = {module: names - {*leaves} for module, names in left.items()}
+    assert left == {}
+
+
+def test_no_module_of_ours_is_imported_by_a_name_in_a_string() -> None:
+    """But flows by the commands that start them; `infra.registry` imports what a folder has."""
+    hidden = [
+        f"{path}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(ast.parse((ROOT / path).read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module")
+        and re.match(rf"f?['\"]({'|'.join(PACKAGES)})\.", ast.unparse(node.args[0]))
+        and path.as_posix() != "flows/entries.py"
+    ]  # fmt: skip
+    assert hidden == []

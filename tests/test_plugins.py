@@ -110,44 +110,34 @@ from pathlib import Path
 
 from pydantic import Field
 
-from infra.identity import digest
 from infra.records import Query, SourceInfo
-from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.text import read_text, require_folder, state_of
-from tasks.filters import FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.inputs.text import read_text
+from tasks.sources import FolderOptions, FolderSource, sources
 
 
-class NewComerOptions(SourceOptions):
+class NewComerOptions(FolderOptions):
     path: Path = Field(description="Folder with both.txt.")
     greeting: str = Field("hello", description="The query.")
 
 
 @sources.register("new-comer")
-class NewComer:
+class NewComer(FolderSource):
     Options = NewComerOptions
-
-    def __init__(self, collection, options):
-        self._name, self._options = collection, options
-        self._file = require_folder(options.path) / "both.txt"
+    version = "1"
+    info = SourceInfo(name="new-comer", licence="MIT", revision="1", location="here")
 
     @classmethod
     def write_example(cls, folder):
         (folder / "both.txt").write_text("def double(x):\\n    return x + x\\n")
         return {"path": folder}
 
-    def fingerprint(self):
-        return digest(
-            self._name, state_of([self._file]), self._options.greeting, *self._options.filters
-        )
+    def inputs(self):
+        return [self._folder / "both.txt"]
 
-    def read(self):
-        merged = Merged(FilterChain(self._options.filters))
-        merged.add_queries([Query.of(self._options.greeting)])
-        merged.add_function(parse_function(read_text(self._file), "both.txt:1"))
-        info = SourceInfo(name="new-comer", licence="MIT", revision="1", location="here")
-        return {self._name: merged.collected(info)}
+    def items(self, merged):
+        yield from merged.queries([Query.of(self._options.greeting)])
+        yield from merged.codes([parse_function(read_text(*self.inputs()), "both.txt:1")])
 ''',
     "tasks.studies": '''
 """How many queries and codes there are together."""
@@ -176,7 +166,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from tasks.files.text import read_text
+from tasks.inputs.text import read_text
 from tasks.suites import Figures, SuiteOptions, suites
 
 
@@ -294,9 +284,9 @@ def test_a_new_source_is_opened_with_its_own_options(plugins: Path, tmp_path: Pa
         "from tasks.sources import open_source\n"
         "settings = SourceSettings(name='new-comer', path=sys.argv[1], greeting='goodbye')\n"
         "(collected,) = open_source(settings).read().values()\n"
-        "print(*(query.text for query in collected.queries), len(collected.codes))\n"
+        "print(*(item.text.split('(')[0] for item in collected.items()))\n"
     )
-    assert run(plugins, "-c", reads, str(tmp_path)).stdout == "goodbye 1\n"
+    assert run(plugins, "-c", reads, str(tmp_path)).stdout == "goodbye def double\n"
     options = ["--source", "new-comer", "--path", str(tmp_path), "--store", str(tmp_path / "store")]
     refused = cosqa(plugins, "collect", *options, "--set", "source.farewell=goodbye")
     assert "no option 'farewell' (given: farewell=goodbye)" in refused

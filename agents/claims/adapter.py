@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from agents.claims.literals import expression, settings_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.stubs import function_names
-from infra.languages._programs import (
+from infra.languages.python.programs import (
     DUMMY,
     FunctionNode,
     ast,

@@ -23,7 +23,7 @@ from agents.claims.literals import (
     value_of,
 )
 from agents.claims.values import alike, plain, suits
-from infra.languages._programs import UNREADABLE, ast
+from infra.languages.python.programs import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"

@@ -32,10 +32,10 @@ from agents.claims.literals import (
     value_of,
 )
 from agents.claims.program import NOT_SAID, TEST
-from infra.languages._programs import UNREADABLE, ast
-from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
+from infra.languages.python.programs import UNREADABLE, ast
+from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 _MOST_STATEMENTS = 8
 _LARGEST = 2**53  # of whole numbers that are exact in JavaScript

@@ -14,10 +14,10 @@ from agents.gates.arguments import expects
 from agents.gates.gates import Attribution, Gate, Rules
 from agents.gates.outcomes import PythonRules
 from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
-from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 from infra.records import CaseResult, ExecutionResult
+from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from agents.gates.static_checks import (
     sets_on_modules,
 )
 from agents.gates.stubs import functions_of
-from infra.languages._programs import (
+from infra.languages.python.programs import (
     DUMMY,
     UNREADABLE,
     Frame,

@@ -11,7 +11,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from agents.gates.arguments import ProgramTree
-from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
+from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 _UNDER = {  # kinds of statements → the field of what decides whether their parts run
     "if_statement": "condition", "while_statement": "condition", "expression_case": "value",

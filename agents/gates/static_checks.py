@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from agents.gates.catching import arguments_of, hidden_failure_in
 from agents.gates.gates import Gate
 from agents.gates.shadowing import redefinition_in
-from infra.languages._programs import (
+from infra.languages.python.programs import (
     DUMMY,
     UNREADABLE,
     DottedNames,

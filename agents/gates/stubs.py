@@ -10,7 +10,7 @@ from a wrong turn; against hostile code, which could do all of it itself, there 
 import builtins
 from collections.abc import Collection, Iterator
 
-from infra.languages._programs import (
+from infra.languages.python.programs import (
     DUMMY,
     DottedNames,
     FunctionNode,

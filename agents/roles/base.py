@@ -5,7 +5,7 @@ from typing import ClassVar, Generic, Literal
 from agents.llm.client import Model
 from agents.llm.prompt import Prompt, fence, shorten, system_text
 from agents.llm.structured_output import Reply, ReplyType
-from infra.languages._programs import lacking_names, scaffolded
+from infra.languages.python.programs import lacking_names, scaffolded
 
 
 class Agent(Generic[ReplyType]):

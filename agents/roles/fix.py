@@ -12,7 +12,7 @@ from agents.gates.stubs import stub_fault
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, lacking_section, stub_section
-from infra.languages._programs import assertions_of, import_statements, joined, with_imports
+from infra.languages.python.programs import assertions_of, import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
 

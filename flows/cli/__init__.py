@@ -8,3 +8,5 @@ what a command does: ``pipeline`` runs flows from benchmark to evaluate, plans a
 prints names, settings and pairs, ``label`` reads sheets back, ``store`` and ``sandbox`` check, and
 ``browse`` and ``server`` listen.
 """
+
+TRACEBACK = "--traceback"

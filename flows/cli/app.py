@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli import commands, tools
+from flows.cli import TRACEBACK, commands, tools
 from flows.cli.help import Group
-from flows.cli.main import TRACEBACK
 from flows.cli.output import hide_tracebacks
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Output of the commands of challenges: scores, and where their files are."""
 
 from flows.cli.output import print_table, say
-from tasks.benchmarks.challenge import LANGUAGES
+from tasks.inputs.challenge import LANGUAGES
 from tasks.reports.text import counted, tally
 from tasks.stages.challenge.codesearchnet import SCORES, WrittenChallenge
 from tasks.stages.challenge.neural_code_search import WrittenSheet

@@ -380,7 +380,7 @@ def compare_annotators(
     same model and configuration are taken from the store.
     """
     settings = settings_of(compare_annotators, given)
-    from tasks.benchmarks.labelled_pairs import read_truth
+    from tasks.inputs.truth import read_truth
 
     if output:
         require_writable(output)
@@ -447,7 +447,7 @@ def challenge(
     `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
     """
     settings = settings_of(challenge, given)
-    from tasks.benchmarks.challenge import challenge_queries, read_grades
+    from tasks.inputs.challenge import challenge_queries, read_grades
     from tasks.runtime.input_checks import check_challenge, whole_corpus
 
     source = whole_corpus(settings.source)

@@ -21,6 +21,7 @@ from infra.store.evidence import find_judged, judged_beside
 from tasks.encoders import SYNTAX, EncoderSpec, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
+from tasks.inputs.formats import formats
 from tasks.metrics import metrics
 from tasks.reports.evidence import code_facts, judgement_blocks
 from tasks.reports.text import format_words
@@ -35,6 +36,7 @@ _MOST_NAMED = 10
 _REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
     "sources": (sources,),
     "filters": (filters,),
+    "formats": (formats,),
     "encoders": (encoders,),
     "methods": (retrievers, encoders),
     "metrics": (metrics,),

@@ -32,8 +32,8 @@ suite_app = _group("Score other people's evaluation suites from their own files.
 sandbox_app = _group("Check the sandbox that untrusted code runs in, and clean it up.")
 
 Kind = Literal[
-    "sources", "filters", "encoders", "methods", "metrics", "models", "suites", "studies",
-    "estimators", "languages", "configurations", "presets",
+    "sources", "filters", "formats", "encoders", "methods", "metrics", "models", "suites",
+    "studies", "estimators", "languages", "configurations", "presets",
 ]  # fmt: skip
 Annotators = Annotated[
     list[str],

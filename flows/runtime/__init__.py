@@ -5,14 +5,10 @@ command there. ``runs`` is what all flows share, ``writing`` the lock under whic
 ``approval`` how people approve what they do.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prefect import State
-
-# Functions to call, in threads, once a signal has come that ends this process seconds later.
-when_stopped: list[Callable[[], object]] = []
 
 
 def flow_state(name: str, **arguments: object) -> "State[Any]":

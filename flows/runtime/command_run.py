@@ -28,8 +28,8 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, PREFECT_HOME, temporary
 from prefect.states import Cancelled, Completed, Crashed, Pending
 from prefect.utilities.callables import get_call_parameters
 
-from flows.runtime import when_stopped
 from flows.runtime.prefect_server import prefect_api
+from flows.runtime.stopping import when_stopped
 from infra.locks import locked
 
 _RUNS = "cosqa-runs"

@@ -12,8 +12,8 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._mutation import Kinds
-from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+from infra.syntax.mutation import Kinds
+from infra.syntax.syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = {"function_declaration", "method_declaration", "func_literal"}
 _NOTHING = {"nil", "0", '""', "false"}

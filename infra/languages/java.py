@@ -6,8 +6,8 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._simplified_tree import Roles
-from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
+from infra.syntax.simplified_tree import Roles
+from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 
 @languages.register("java")

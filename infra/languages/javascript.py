@@ -12,8 +12,8 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import Function, languages
-from infra.languages._mutation import Kinds
-from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+from infra.syntax.mutation import Kinds
+from infra.syntax.syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _FUNCTIONS = frozenset({"function_expression", "arrow_function", "generator_function", "function"})
 _OWNER = re.compile(r"[\w$.]+")

@@ -6,7 +6,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._syntax_tree import SyntaxTreeLanguage, text_of
+from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 
 @languages.register("php")

@@ -6,7 +6,7 @@ from typing import ClassVar
 from tree_sitter import Node
 
 from infra.languages import languages
-from infra.languages._syntax_tree import Definition, SyntaxTreeLanguage, text_of
+from infra.syntax.syntax_tree import Definition, SyntaxTreeLanguage, text_of
 
 _ENCODING = re.compile(rb"\A(?:#![^\n]*\n)?[ \t]*#[^\n]*?coding\s*[:=]\s*([\w-]+)", re.IGNORECASE)
 _UTF_8 = {"utf-8", "utf8", "ascii-8bit", "binary", "us-ascii", "ascii"}  # may be read as UTF-8

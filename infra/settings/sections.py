@@ -11,6 +11,7 @@ from infra.settings.configurations import Configuration
 from infra.settings.section import Address, Key, Section
 
 RECORDED_PREFIX = "recorded/"
+USUAL_METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 
 
 class SearchSettings(Section):
@@ -222,8 +223,8 @@ class EvaluationSettings(Section):
     depth: int = Field(1000, ge=10, description="Length of the rankings that are scored.")
     metrics: tuple[str, ...] = Field(
         (),
-        description="Metrics of a leaderboard; none given takes NDCG@10, MRR, MAP, MMRR, "
-        "Recall@10, Answered@5. `cosqa list metrics` prints the names.",
+        description=f"Metrics of a leaderboard; none given takes {', '.join(USUAL_METRICS)}. "
+        "`cosqa list metrics` prints the names.",
     )
 
 

@@ -1,11 +1,10 @@
 """A benchmark as data and as files.
 
 ``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels (records in columns:
-``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` and
-``reader`` handle an exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with
-checksums, dataset ``card``); ``beir``, ``trec`` and ``mteb`` are the formats of other evaluation
-tools; ``labelled_pairs`` and ``sheets`` read people's votes; ``pairs`` reads what
-models are trained on.
+``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` makes an
+exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with checksums, dataset
+``card``); ``beir``, ``trec``, ``mteb`` and ``challenge`` write what other evaluation tools read,
+and ``sheets`` what people fill in. `tasks.inputs` reads all of it.
 """
 
 from tasks.benchmarks.benchmark import (
@@ -16,12 +15,7 @@ from tasks.benchmarks.benchmark import (
     qrels_of,
 )
 from tasks.benchmarks.evidence import AnnotationStream, RecordedAnnotations
-from tasks.benchmarks.manifest import Manifest, read_manifest, verify_export
-from tasks.benchmarks.reader import (
-    is_export,
-    read_benchmark,
-    read_exported,
-)
+from tasks.benchmarks.manifest import Manifest, is_export, read_manifest, verify_export
 from tasks.benchmarks.rows import LabelledPair, QuerySpecification, Rows, Undecided
 from tasks.benchmarks.trec import write_run
 from tasks.benchmarks.writer import write_benchmark
@@ -40,8 +34,6 @@ __all__ = [
     "columns_of",
     "is_export",
     "qrels_of",
-    "read_benchmark",
-    "read_exported",
     "read_manifest",
     "verify_export",
     "write_benchmark",

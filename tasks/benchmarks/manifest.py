@@ -187,6 +187,11 @@ def write_manifest(manifest: Manifest, folder: Path) -> Manifest:
     return manifest
 
 
+def is_export(folder: Path) -> bool:
+    """Return True if a folder looks like an export."""
+    return (folder / MANIFEST).is_file()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Return an export's manifest, without looking at the files that it lists.
 

@@ -1,24 +1,31 @@
-"""Sheets of written answers for people to confirm, as CSV: written out, and read back.
+"""Sheets for people to fill in, as CSV that no spreadsheet takes for formulas.
 
-A person fills in annotator, relevance and notes; further columns say which answer a row is about
-and what it rests on.
+On one people label a sample, on another they confirm written answers: a person fills in some cells,
+further columns say what a row is about.
 """
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from infra.atomic import atomic_write
-from infra.errors import SourceError
 from infra.ids import QueryId
 from infra.records import Record
-from tasks.files.csv_rows import read_rows, whole_number
 
-_FOR_PEOPLE = ("query", "code", "annotator", "relevance", "notes")
-_OF_ANSWERS = ("collection", "query_id", "answer", "model", "evidence")
-_MOST_ANSWERS = 10**6
+_NOTES = ("notes", "comment", "minutes")
+_OF_ROW = ("sample", "item", "annotator")
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "pairs": ("query", "code", "grade", *_NOTES, "program", *_OF_ROW),
+    "answers": ("query", "code", "grade", *_NOTES, "program", *_OF_ROW),
+    "preference": ("query", "code_a", "code_b", "choice", *_NOTES, *_OF_ROW),
+}
+TO_FILL = ("grade", "choice", *_NOTES, "program")
+OF_ANSWERS = (
+    *("query", "code", "annotator", "relevance", "notes"),
+    *("collection", "query_id", "answer", "model", "evidence"),
+)
+
 _SIGN = r"[=+\-@＝＋－＠]"  # noqa: RUF001 - spreadsheets run what begins with one
 # A spreadsheet that takes another separator begins cells within texts, too, quoted or not.
 _AT_START = rf"['\s]*{_SIGN}|'*[\t\r\n]"
@@ -39,93 +46,24 @@ class Answer(Record):
     evidence: str
 
 
-class AnswerRow(NamedTuple):
-    """A person's verdict on a written answer, whose code they may have changed.
-
-    Attributes:
-        place: The row's file and line.
-        annotator: The person.
-        code: The answer's code.
-        relevance: 1 confirms it, 0 refuses it.
-        note: What the person wrote beside it.
-        collection: That of the query.
-        query_id: The query.
-        ordinal: The answer's number among those to the query.
-    """
-
-    place: str
-    annotator: str
-    code: str
-    relevance: int
-    note: str
-    collection: str
-    query_id: QueryId
-    ordinal: int
-
-
 def write_answers(answers: Sequence[Answer], file: Path) -> None:
     """Write answers to a sheet with empty cells for annotator, relevance and notes."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
+    rows = ({**item.model_dump(), "answer": str(item.ordinal)} for item in answers)
+    write_sheet(file, OF_ANSWERS, rows, "utf-8")
+
+
+def write_sheet(
+    file: Path,
+    columns: Sequence[str],
+    rows: Iterable[Mapping[str, str]],
+    encoding: str = "utf-8-sig",  # Excel knows UTF-8 by it
+) -> None:
+    """Write a sheet, whole or not at all; a cell that a row lacks is empty."""
+    with atomic_write(file) as partial, partial.open("w", encoding=encoding, newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        writer.writerow([*_FOR_PEOPLE, *_OF_ANSWERS])
-        for item in answers:
-            shown = [item.query, item.code, "", "", ""]
-            about = [
-                item.collection, item.query_id, str(item.ordinal), item.model, item.evidence,
-            ]  # fmt: skip
-            writer.writerow([inert(cell) for cell in (*shown, *about)])
-
-
-def is_filled(file: Path) -> bool:
-    """Return True if somebody has begun to fill in a sheet of answers, or the file is none."""
-    try:
-        return any(
-            row.cells[name]
-            for row in read_rows(file, [*_FOR_PEOPLE, *_OF_ANSWERS])
-            for name in ("annotator", "relevance", "notes")
-        )
-    except SourceError:
-        return True
-
-
-def read_answers(file: Path) -> list[AnswerRow]:
-    """Return people's verdicts on answers; a row without relevance is not graded.
-
-    Raises:
-        SourceError: A column is missing, a relevance is neither 0 nor 1, the number of an answer is
-            none, or a row names no annotator, query or code.
-    """
-    found = []
-    for row in read_rows(file, [*_FOR_PEOPLE[:-1], *_OF_ANSWERS], ["notes"]):
-        cells = {name: plain(cell) for name, cell in row.cells.items()}
-        if not (cells["annotator"] or cells["relevance"]):
-            continue  # nobody's
-        for name in ("annotator", "query", "code"):
-            if not cells[name]:
-                raise SourceError(f"{row.place}: {name} is empty")
-        if not cells["relevance"]:
-            continue
-        relevance = whole_number(cells["relevance"], 0, 1)
-        if relevance is None:
-            cell = cells["relevance"][:40]
-            raise SourceError(f"{row.place}: relevance {cell!r}: it must be 0 to 1, or empty")
-        ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
-        if ordinal is None:
-            raise SourceError(f"{row.place}: answer {cells['answer'][:40]!r} is no number")
-        found.append(
-            AnswerRow(
-                place=row.place,
-                annotator=cells["annotator"],
-                code=cells["code"],
-                relevance=relevance,
-                note=cells.get("notes", ""),
-                collection=cells["collection"],
-                query_id=QueryId(cells["query_id"]),
-                ordinal=ordinal,
-            )
-        )
-    return found
+        writer.writerow(columns)
+        writer.writerows([inert(row.get(name, "")) for name in columns] for row in rows)
 
 
 def inert(cell: str) -> str:

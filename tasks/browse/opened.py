@@ -12,11 +12,11 @@ from infra.settings import StoreSettings
 from infra.store import candidates
 from infra.store.browsing import Wanted, facet_values, find_pairs, index_exported, index_pairs
 from infra.store.snapshot import Snapshot, empty_snapshot, take_snapshot
-from tasks.benchmarks import Benchmark, columns_of, is_export, read_benchmark
-from tasks.benchmarks.beir import beir_split, read_beir
+from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.evidence import EVIDENCE_FILE
-from tasks.benchmarks.parquet import readable
 from tasks.browse.pages import pair_page, query_page
+from tasks.inputs.formats import benchmark_at
+from tasks.inputs.parquet import readable
 from tasks.stages.coverage import current_labels_of
 
 _PAUSE_S, _SHARE = 5.0, 10  # copies take a tenth of the time at most
@@ -91,17 +91,14 @@ def _read(folder: Path) -> Snapshot:
         SourceError: A line of it is no query, code or judgement.
     """
     _refuse_large(folder)
-    if is_export(folder):
-        benchmark = read_benchmark(folder)
-    elif found := beir_split(folder, "test"):
-        benchmark = read_beir(*found)
-    else:
+    found = benchmark_at(folder, "test")
+    if found is None:
         raise SettingsError(
             f"{folder} is no exported folder: name one that `cosqa publish` has written, or one in "
             "BEIR's form; a store is named by --store"
         )
     snapshot = empty_snapshot(folder)
-    _fill(snapshot, benchmark)
+    _fill(snapshot, found.benchmark())
     return snapshot
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
-from infra.languages._simplified_tree import Leaf
 from infra.languages.java import Java
+from infra.syntax.simplified_tree import Leaf
 
 THRESHOLD = 0.25
 _LOCAL = "#VAR"

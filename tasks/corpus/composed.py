@@ -9,9 +9,9 @@ from infra.collected import Content, Item, Streamed
 from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.corpus.merging import CONFLICT, REPEATED_LABEL, REPEATED_QUERY, Merged
-from tasks.files.json_lines import read_queries
-from tasks.files.text import state_of
 from tasks.filters import CorpusFunction, FilterChain
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import state_of
 
 LABEL_ELSEWHERE = "label of a function that is in no chosen source of codes"
 

@@ -11,8 +11,8 @@ from infra.links import LINK_OUTSIDE
 from infra.records import Code
 from tasks.corpus.parsed_code import NOT_PARSED
 from tasks.corpus.source_files import SourceFiles, module_of
-from tasks.files.text import printable
 from tasks.filters import CorpusFunction
+from tasks.inputs.text import printable
 
 FILE_NOT_PARSED = "file does not parse"
 FILE_NAME = "file whose name is not UTF-8"

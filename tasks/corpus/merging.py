@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from infra.collected import Collected, Item, Streamed, whole
+from infra.collected import Item, Streamed
 from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.filters import CorpusFunction, Filter, notes_of, reason_to_drop_query
@@ -22,24 +22,24 @@ class Merged:
     """Lets items of one collection through, and counts by reason what it drops.
 
     Texts that are equal when normalised are one query or one function: the first stays. Of what
-    passed, only a digest of each id is kept, so that a source may be larger than memory. A small
-    source may gather instead: it calls the methods ``add_*``, and `collected` at the end.
+    passed, only a digest of each id is kept, so that a source may be larger than memory.
 
     Args:
         keep: Filter of functions and queries.
 
     Attributes:
         dropped: Reason → number of items.
+        notes: Sentences for the log.
     """
 
     def __init__(self, keep: Filter) -> None:
         self.dropped: Counter[str] = Counter()
+        self.notes: list[str] = []
         self._keep = keep
         self._queries: set[bytes] = set()
         self._dropped_queries: set[bytes] = set()
         self._codes: set[bytes] = set()
         self._pairs: set[bytes] = set()
-        self._items: list[Item] = []
 
     def queries(self, queries: Iterable[Query]) -> Iterator[Query]:
         """Yield the queries that are equal to no earlier one and that the filter keeps."""
@@ -102,7 +102,6 @@ class Merged:
 
         Reading it raises a `SourceError` at its end when the filter has dropped every function.
         """
-        notes: list[str] = []
 
         def read() -> Iterator[Item]:
             yield from items
@@ -112,34 +111,9 @@ class Merged:
                     f"source {info.name} has no function that its filters keep ({reasons}): set "
                     "source.filters, or give other input"
                 )
-            notes.extend(notes_of(self._keep))
+            self.notes.extend(notes_of(self._keep))
 
-        return Streamed(info, read(), self.dropped, notes)
-
-    def add_queries(self, queries: Iterable[Query]) -> None:
-        """Add queries; of equal ones the first stays."""
-        self._items.extend(self.queries(queries))
-
-    def add_function(self, function: CorpusFunction) -> None:
-        """Add a function, unless an equal one is there already or the filter drops it."""
-        self._items.extend(self.codes([function]))
-
-    def add_labels(self, labels: Iterable[Label]) -> None:
-        """Add all labels, after the functions; of two for one pair the higher stays."""
-        self._items.extend(self.labels(labels))
-
-    def collected(self, info: SourceInfo, dropped: Counter[str] | None = None) -> Collected:
-        """Return the added items, in their order.
-
-        Args:
-            info: Where it comes from.
-            dropped: Reason → number of items that were dropped before they came here.
-
-        Raises:
-            SourceError: The filter drops every function.
-        """
-        self.dropped.update(dropped or {})
-        return whole(self.streamed(info, self._items))
+        return Streamed(info, read(), self.dropped, self.notes)
 
 
 def _short(identity: str) -> bytes:

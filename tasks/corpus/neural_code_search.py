@@ -25,9 +25,8 @@ from infra.errors import SourceError
 from infra.links import leads_outside
 from tasks.corpus.functions import find_functions
 from tasks.corpus.source_files import folder, languages_of
-from tasks.files.json_lines import Line, read_items, validated
-from tasks.files.json_text import decode_json
-from tasks.files.text import inside, not_utf_8, printable, read_text_lines
+from tasks.inputs.lines import Line, decode_json, read_items, validated
+from tasks.inputs.text import inside, not_utf_8, printable, read_text_lines
 
 REPOSITORIES = "android_repositories_download_links.txt"
 QUESTIONS = "287_android_questions.json"

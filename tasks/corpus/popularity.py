@@ -4,25 +4,23 @@ Source: Husain et al., "CodeSearchNet Challenge" (2019), section 2: repositories
 used by at least one other project, and come in the order of their stars and forks.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 from infra.errors import SourceError
 from tasks.corpus.source_files import SourceFiles
-from tasks.files.csv_rows import separator_of
-from tasks.files.text import printable, read_text_lines
+from tasks.inputs.csv import read_table
+from tasks.inputs.text import printable
 
 UNLISTED = "file of a repository that the file of popularity lacks"
 FORK = "file of a fork"
 UNUSED = "file of a repository that no other project uses"
 
-_LONGEST_LINE = 1 << 20  # bytes
 _PREFIX = "Repository "  # before the names in projects_with_repository_fields.csv
 _NAME, _FORK, _STARS, _FORKS = "Name with Owner", "Fork", "Stars Count", "Forks Count"
+_FILES = "libraries.io's repositories or projects_with_repository_fields as CSV"
 _USES = ("Dependent Projects Count", "Dependent Repositories Count")
 
 
@@ -81,28 +79,13 @@ def _rows(table: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     """
     if not table.is_file():
         raise SourceError(f"{printable(table)}: no such file: give one with libraries.io's columns")
-    lines = (f"{line}\n" for _, line in read_text_lines(table, _LONGEST_LINE))
-    first = next(lines, "")
-    separator = separator_of(first)
-    reader = csv.DictReader(chain([first], lines), restkey="", restval="", delimiter=separator)
-    try:
-        header = [name.removeprefix(_PREFIX).rstrip("?") for name in reader.fieldnames or ()]
-        if missing := [name for name in (_NAME, _STARS, _FORKS) if name not in header]:
-            raise SourceError(
-                f"{printable(table)}:1: the header lacks {', '.join(missing)}: give "
-                "libraries.io's repositories or projects_with_repository_fields as CSV"
-            )
-        for cells in reader:
-            row = {
-                name.removeprefix(_PREFIX).rstrip("?"): cell
-                for name, cell in cells.items()
-                if name and isinstance(cell, str)
-            }
-            if row[_NAME]:
-                yield f"{printable(table)}:{reader.line_num}", row
-    except csv.Error as error:
-        place = f"{printable(table)}:{reader.line_num}"
-        raise SourceError(f"{place}: {error}: check the quotation marks") from None
+    for place, row in read_table(table, (_NAME, _STARS, _FORKS), _column, _FILES):
+        if row[_NAME]:
+            yield place, row
+
+
+def _column(name: str) -> str:
+    return name.removeprefix(_PREFIX).rstrip("?")
 
 
 def _count(place: str, row: Mapping[str, str], name: str) -> int:

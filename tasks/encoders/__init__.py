@@ -17,7 +17,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.registry import Registry
-from tasks.encoders._reference import SCHEMES, SYNTAX, checkpoint_encoder, referenced_encoder
+from tasks.encoders._reference import (
+    SCHEMES,
+    SYNTAX,
+    TRAINED,
+    checkpoint_encoder,
+    folder_readers,
+    referenced_encoder,
+)
+from tasks.encoders._specified import SpecifiedEncoder, load_transformer
 from tasks.encoders._specs import (
     NOT_PUBLISHED,
     ApiSpec,
@@ -27,10 +35,8 @@ from tasks.encoders._specs import (
     Kind,
     Precision,
     Similarity,
-    SpecifiedEncoder,
     TransformerSpec,
     Vectors,
-    load_transformer,
     not_published,
     published_specs,
 )
@@ -38,6 +44,7 @@ from tasks.encoders._specs import (
 __all__ = [
     "NOT_PUBLISHED",
     "SYNTAX",
+    "TRAINED",
     "ApiSpec",
     "Encoder",
     "EncoderClass",
@@ -49,6 +56,7 @@ __all__ = [
     "TransformerSpec",
     "Vectors",
     "encoders",
+    "folder_readers",
     "load_transformer",
     "not_published",
 ]

@@ -10,9 +10,8 @@ Without NAME the last part of TARGET is the name. Values are encoded as in a URL
 import hashlib
 import re
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -24,12 +23,12 @@ from infra.identity import digest
 from infra.links import leads_outside
 from infra.registry import unknown_name
 from tasks.encoders._sentence_transformers import MODULES, plain_fields, read_modules
+from tasks.encoders._specified import SpecifiedEncoder
 from tasks.encoders._specs import (
     ApiSpec,
     Encoder,
     EncoderClass,
     EncoderSpec,
-    SpecifiedEncoder,
     TransformerSpec,
     published_specs,
 )
@@ -42,6 +41,8 @@ SYNTAX = (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _API_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-ada-002": 1536}
 TRAINED = "encoder.json"  # the description of a folder that `cosqa train` has written
+# File that describes a folder → its reader; training, which stands above, puts its own here.
+folder_readers: dict[str, Callable[[Path, dict[str, str]], tuple[EncoderSpec, Any]]] = {}
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 _REPORT = "training.json"  # of `cosqa train`, with the times that it took
 
@@ -116,8 +117,7 @@ def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> En
         "source": str(folder),
     }
     if (folder / TRAINED).is_file() and not options:
-        # By name, since training stands above the encoders.
-        spec, load = import_module("tasks.training.encoder").reading_of(folder, identity)
+        spec, load = folder_readers[TRAINED](folder, identity)
         return CheckpointEncoder(spec, load, folder)
     usual = _usual_fields(folder, options, name)
     given = {key: value for key, value in options.items() if key != "like"}

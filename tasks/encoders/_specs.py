@@ -1,17 +1,15 @@
 """Specifications of encoders, and the table of the published ones."""
 
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import NonNegativeInt, PositiveInt
 
-from infra.errors import EncoderError
 from infra.identity import mark
 from infra.records import Record
 
@@ -130,28 +128,6 @@ class EncoderClass(Protocol):
     def __call__(self) -> Encoder:
         """Return an encoder; an `EncoderError` says why its checkpoint cannot be loaded."""
         ...
-
-
-def load_transformer(folder: Path | None, spec: EncoderSpec) -> Encoder:
-    """Return the encoder of a transformer's specification, with its pinned checkpoint for None."""
-    if not isinstance(spec, TransformerSpec):
-        raise EncoderError(f"encoder {spec.name!r} is an API: it has no checkpoint to load")
-    from tasks.encoders._transformer import TransformerEncoder  # noqa: PLC0415 - imports torch
-
-    return TransformerEncoder(folder, spec)
-
-
-@dataclass(frozen=True)
-class SpecifiedEncoder:
-    """A class of encoders with one specification; ``folder`` is None for the pinned checkpoint."""
-
-    spec: EncoderSpec
-    load: Callable[[Path | None, Any], Encoder] = load_transformer
-    folder: Path | None = None
-
-    def __call__(self) -> Encoder:
-        """Return the encoder."""
-        return self.load(self.folder, self.spec)
 
 
 @cache

@@ -6,8 +6,8 @@ Source: KAPE, section 5 (research questions 1 to 4); `tasks.estimation.study` co
 from typing import Literal
 
 from infra.records import Record
-from tasks.benchmarks.pairs import Overlap
 from tasks.estimators.kape import WEIGHTINGS, NeighboursUsed, Weighting
+from tasks.inputs.pairs import Overlap
 
 Part = Literal["all", "similar", "different"]
 

@@ -5,6 +5,9 @@ their members, and one more: that is the prefix filter (Chaudhuri et al. 2006; B
 section 3). So only bags are compared that share a rare identifier and are of about one size, and
 hardly any that are not alike, however many there are. What is rare is counted anew as the bags
 become more; the answers do not depend on it.
+
+A product of sparse matrices (`tasks.corpus.aroma_matches`) compares each with each instead: of
+5,000, 10,000 and 20,000 bags it takes .7, 1.9 and 8.8 s where this takes .4, .9 and 2.2.
 """
 
 from array import array

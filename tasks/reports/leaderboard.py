@@ -36,7 +36,6 @@ from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval
 
-METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
 _LEGEND = (

@@ -23,12 +23,15 @@ from tasks.studies import (
     Evidence,
     PublishedFigure,
     Study,
+    absent_figures,
+    paper_conditions,
+    paper_titles,
     published_figures,
     published_name,
     studies,
+    study_order,
 )
 from tasks.studies import Figure as StudiedFigure
-from tasks.studies._published import absent_figures, paper_conditions, paper_titles, study_order
 
 # Study → the column of its figures that is drawn, and on which scale, where it is no count.
 _DRAWN: Mapping[str, tuple[str, tuple[float, float] | None]] = {

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import ray
 from ray.exceptions import RayError, RayTaskError
 
+import tasks.training.encoder  # noqa: F401 - reads the folders of `cosqa train`
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
 from infra.ray import signals_as_raised
 from infra.settings import EncoderSettings, RaySettings

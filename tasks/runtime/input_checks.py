@@ -19,15 +19,12 @@ from infra.settings import (
     Settings,
     SourceSettings,
 )
-from tasks.benchmarks import is_export
-from tasks.benchmarks.beir import beir_split
-from tasks.benchmarks.challenge import LANGUAGES
-from tasks.benchmarks.manifest import MANIFEST
-from tasks.benchmarks.pair_splits import find_split, split_path
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
-from tasks.files.json_lines import read_queries
-from tasks.files.text import printable, read_text_lines
+from tasks.inputs.challenge import LANGUAGES
+from tasks.inputs.formats import benchmark_at, benchmark_signs, find_split, split_path
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.retrievers import retrievers
@@ -254,11 +251,9 @@ def check_folder(folder: Path) -> None:
     """Refuse a folder that is not a benchmark."""
     if not folder.exists():
         raise SourceError(f"{folder} is not a benchmark: there is no such folder")
-    if not is_export(folder) and not beir_split(folder, usual="test"):
-        raise SourceError(
-            f"{folder} is not a benchmark: it has neither an export's {MANIFEST} nor BEIR's "
-            "corpus.jsonl"
-        )
+    if not benchmark_at(folder, usual="test"):
+        signs = " nor ".join(benchmark_signs())
+        raise SourceError(f"{folder} is not a benchmark: it has neither {signs}")
 
 
 def _check_are_there(paths: Iterable[Path]) -> None:

@@ -3,31 +3,34 @@
 A source reads and checks files and runs nothing: the code of a corpus is parsed, never imported.
 Which of its functions a benchmark keeps is decided by filters (`tasks.filters`).
 
-To add one, write a file with a class like the `Source` below, whose options are a subclass of
-`SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the file
-with dashes for underscores. Its options are keys of the settings' section ``source``, and on the
-command line ``--set source.KEY=VALUE``. ``read`` passes its items through
-`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items: one by one where
-the input may be larger than memory (``jsonl.py`` is the shortest example); ``fingerprint``
-includes ``options.filters``.
+To add one, write a file with a subclass of `Source` or `FolderSource`, whose options are a subclass
+of `SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the
+file with dashes for underscores. Its options are keys of the settings' section ``source``, and on
+the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads through
+`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by one: the
+input may be larger than memory.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from infra.collected import Content
+from infra.collected import Content, Item
 from infra.errors import SettingsError
+from infra.identity import mark, mark_of
+from infra.records import SourceInfo
 from infra.registry import Registry
 from infra.settings import SourceSettings
 from tasks.corpus.composed import Composed, QueriesFile, Readable
-from tasks.files.text import printable
-from tasks.filters import filters
+from tasks.corpus.merging import Merged
+from tasks.filters import FilterChain, filters
+from tasks.inputs.text import printable, require_folder, state_of
 
 
 class SourceOptions(BaseModel):
@@ -58,31 +61,55 @@ def split_names(value: object) -> object:
     return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
 
 
-class Source(Protocol):
+OptionsType = TypeVar("OptionsType", bound=SourceOptions)
+
+
+class Source(ABC, Generic[OptionsType]):
     """A source, which is read into collections.
 
+    Args:
+        collection: Name of the main collection.
+        options: What to read, an instance of the class's ``Options``.
+
     Attributes:
-        Options: The model of its options; ``options`` of the constructor is an instance.
+        Options: The model of its options.
+        version: To be raised when the same files are to give other records.
+
+    Raises:
+        SettingsError: Options contradict each other.
+        SourceError: The input is not there.
     """
 
     Options: ClassVar[type[SourceOptions]]
+    version: ClassVar[str]
 
-    def __init__(self, collection: str, options: Any) -> None:  # noqa: ANN401 - its own Options
-        """Check the options.
+    def __init__(self, collection: str, options: OptionsType) -> None:
+        self._name = collection
+        self._options = options
 
-        Args:
-            collection: Name of the main collection.
-            options: What to read.
-
-        Raises:
-            SettingsError: Options contradict each other.
-            SourceError: The input is not there.
-        """
+    @property
+    @abstractmethod
+    def info(self) -> SourceInfo:
+        """Where its items come from; its name is the source's."""
 
     @classmethod
+    @abstractmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
         """Write a small valid input into an empty folder and return the options that read it."""
-        ...
+
+    @abstractmethod
+    def inputs(self) -> Sequence[Path]:
+        """Return the files that are read, also those that are missing.
+
+        Raises:
+            SourceError: It cannot be said which they are.
+        """
+
+    def chosen(self) -> Iterable[object]:
+        """Return what decides, next to the files, what is read: all options that name no file."""
+        options = self._options.model_dump(mode="json")
+        paths = {name for name, value in self._options if isinstance(value, Path)}
+        return [(name, value) for name, value in options.items() if name not in paths]
 
     def fingerprint(self) -> str:
         """Return a digest that changes whenever what `read` would give changes.
@@ -92,7 +119,8 @@ class Source(Protocol):
         Raises:
             SourceError: An input file is missing.
         """
-        ...
+        state = state_of(self.inputs())
+        return mark(self.info.name, self.version, self._name, state, mark_of([*self.chosen()]))
 
     def read(self) -> Mapping[str, Content]:
         """Return collection name → content.
@@ -105,12 +133,42 @@ class Source(Protocol):
         Raises:
             SourceError: An input file is missing or malformed; the message names file and line.
         """
-        ...
+        return {self._name: self.content(self.items)}
+
+    def content(self, items: Callable[[Merged], Iterable[Item]]) -> Content:
+        """Return the content of a collection, which is read when its items are asked for."""
+        merged = Merged(FilterChain(self._options.filters))
+        return merged.streamed(self.info, items(merged))
+
+    @abstractmethod
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the main collection's items, passed through an object that filters and merges.
+
+        Raises:
+            SourceError: As `read`.
+        """
+
+
+class FolderOptions(SourceOptions):
+    """Options of a source of files in one folder."""
+
+    path: Path
+
+
+FolderOptionsType = TypeVar("FolderOptionsType", bound=FolderOptions)
+
+
+class FolderSource(Source[FolderOptionsType]):
+    """A source of files in one folder, which must be there."""
+
+    def __init__(self, collection: str, options: FolderOptionsType) -> None:
+        super().__init__(collection, options)
+        self._folder = require_folder(options.path)
 
 
 _FLAGS = ("path", "distribution", "queries")  # options of sources that the command line has too
 
-sources: Registry[type[Source]] = Registry("source", "tasks.sources")
+sources: Registry[type[Source[Any]]] = Registry("source", "tasks.sources")
 
 
 class Part(NamedTuple):
@@ -135,7 +193,7 @@ class Part(NamedTuple):
             options["path"] = path
         return cls(name, SourceSettings.model_validate({"name": name, **options}))
 
-    def open(self) -> Source:
+    def open(self) -> Source[Any]:
         """Return the source of this part; errors as of `open_source`."""
         return _open(self.source, self.name)
 
@@ -200,7 +258,7 @@ def open_source(source: SourceSettings) -> Readable:
 
 
 def _composed(
-    source: SourceSettings, queries: Readable, codes: Sequence[Source], parts: Parts
+    source: SourceSettings, queries: Readable, codes: Sequence[Source[Any]], parts: Parts
 ) -> Composed:
     first = parts.queries.name if parts.queries else source.name
     names = dict.fromkeys((first, *(part.name for part in parts.codes)))
@@ -217,7 +275,7 @@ def _each_distribution(source: SourceSettings) -> list[SourceSettings]:
     return [SourceSettings.model_validate(item) for item in one_each]
 
 
-def _open(source: SourceSettings, part: str = "") -> Source:
+def _open(source: SourceSettings, part: str = "") -> Source[Any]:
     options = check_options(source)
     if options is None:
         raise SettingsError(_missing_options(source, part))

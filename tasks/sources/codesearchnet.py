@@ -4,11 +4,11 @@ Source: Husain et al., "CodeSearchNet Challenge: Evaluating the State of Semanti
 (arXiv 1909.09436). Read as published, unpacked: ``<language>_dedupe_definitions_v2.pkl`` with all
 functions of a language, or ``<language>/final/jsonl/{train,valid,test}/*.jsonl.gz`` (or ``*.jsonl``
 after gunzip) with those that are documented, and ``<language>_licenses.pkl`` with the licences of
-their repositories. Pickles are read as data (`tasks.files.pickles`), and everything as it comes:
+their repositories. Pickles are read as data (`tasks.inputs.pickles`), and everything as it comes:
 the files are larger than memory.
 
 With ``annotations`` the challenge's queries and annotated functions are read instead: a function is
-relevant to a query where an annotator graded it 3 (`tasks.benchmarks.challenge`).
+relevant to a query where an annotator graded it 3 (`tasks.inputs.challenge`).
 """
 
 import gzip
@@ -21,36 +21,28 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from infra.collected import Item, Streamed
+from infra.collected import Item
 from infra.errors import SettingsError, SourceError
-from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.benchmarks.challenge import Grades, is_right, read_grades
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
-from tasks.files.json_lines import read_lines, validated
-from tasks.files.pickles import pickled_items, pickled_pairs
-from tasks.files.text import inside, packed_or_not, printable, require_folder, state_of
-from tasks.filters import CorpusFunction, FilterChain
+from tasks.filters import CorpusFunction
 from tasks.filters.documentation import first_paragraph
-from tasks.sources import SourceOptions, sources, split_names
+from tasks.inputs.challenge import Grades, is_right, read_grades
+from tasks.inputs.lines import read_lines, validated
+from tasks.inputs.pickles import pickled_items, pickled_pairs
+from tasks.inputs.text import inside, packed_or_not, printable
+from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
 
 NO_QUERY = "documentation that is no query"
 EMPTY = "empty function"
 UNFOUND = "annotated function that is not in the files"
 GRADED = "people:codesearchnet-challenge"
 
-_VERSION = "10"  # to be raised when the same files are to give other records
 _DEFINITIONS, _LICENCES = "{}_dedupe_definitions_v2.pkl", "{}_licenses.pkl"
 _WHERE = "https://s3.amazonaws.com/code-search-net/CodeSearchNet/v2"
-_INFO = SourceInfo(
-    name="codesearchnet",
-    licence="of each function's repository",
-    revision="v2",
-    location="https://github.com/github/CodeSearchNet",
-)
 
 
 class _Function(BaseModel):
@@ -77,7 +69,7 @@ class _Documented(_Function):
     name: str = Field("", alias="func_name")
 
 
-class CodeSearchNetOptions(SourceOptions):
+class CodeSearchNetOptions(FolderOptions):
     """The options of source codesearchnet."""
 
     path: Path = Field(description="folder of the unpacked archives, or of one language")
@@ -116,24 +108,20 @@ class CodeSearchNetOptions(SourceOptions):
 
 
 @sources.register("codesearchnet")
-class CodeSearchNetSource:
-    """CodeSearchNet's published functions, with their splits, addresses and licences.
-
-    Args:
-        collection: Name of the collection.
-        options: The folder, the languages, and which of the files.
-
-    Raises:
-        SettingsError: Queries are asked for that only the documented functions give.
-        SourceError: The folder or a file of it is missing.
-    """
+class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
+    """CodeSearchNet's published functions, with their splits, addresses and licences."""
 
     Options: ClassVar[type[SourceOptions]] = CodeSearchNetOptions
+    version = "10"
+    info = SourceInfo(
+        name="codesearchnet",
+        licence="of each function's repository",
+        revision="v2",
+        location="https://github.com/github/CodeSearchNet",
+    )
 
     def __init__(self, collection: str, options: CodeSearchNetOptions) -> None:
-        self._name = collection
-        self._options = options
-        self._folder = require_folder(options.path)
+        super().__init__(collection, options)
         self._files = {language: self._files_of(language) for language in options.languages}
         if options.documentation_queries and any(
             file.suffix == ".pkl" for files in self._files.values() for file in files
@@ -188,27 +176,14 @@ class CodeSearchNetSource:
                     "from the published archive"
                 )
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        options, state = self._options, state_of(self.inputs())
-        chosen = *options.languages, str(options.documentation_queries), *options.filters
-        return mark("codesearchnet", _VERSION, self._name, state, *chosen)
-
-    def read(self) -> dict[str, Streamed]:
-        """Return the functions, and queries and labels by documentation or grades if asked for.
-
-        Raises:
-            SourceError: A file is cut short, not as it was published, or could run code.
-        """
-        merged = Merged(FilterChain(self._options.filters))
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Return the functions, and queries and labels by documentation or grades if asked for."""
         if self._options.annotations:
-            items = self._annotated(read_grades(self._options.annotations), merged)
-            return {self._name: merged.streamed(_INFO, items)}
-        pairs = self._options.documentation_queries
+            return self._annotated(read_grades(self._options.annotations), merged)
         functions = self._functions(merged)
-        parsed = map(text_of_language, functions)
-        items = self._pairs(functions, merged) if pairs else merged.codes(parsed)
-        return {self._name: merged.streamed(_INFO, items)}
+        if self._options.documentation_queries:
+            return self._pairs(functions, merged)
+        return merged.codes(map(text_of_language, functions))
 
     def _pairs(self, functions: Iterable[Code], merged: Merged) -> Iterator[Item]:
         """Yield documentation as queries, and the functions without it.

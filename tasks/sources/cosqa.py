@@ -11,33 +11,23 @@ published code base, and a method that leaves them out would be scored on an eas
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from infra.collected import Collected
+from infra.collected import Content, Item
 from infra.errors import SourceError
-from infra.identity import mark
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import REPEATED_QUERY, Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import Line, read_items
-from tasks.files.json_text import decode_json
-from tasks.files.text import inside, printable, read_text, require_folder, state_of
-from tasks.filters import CorpusFunction, FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.filters import CorpusFunction
+from tasks.inputs.lines import Line, decode_json, read_items
+from tasks.inputs.text import inside, printable, read_text
+from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
 
-_VERSION = "4"  # to be raised when the same files are to give other records
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
-_INFO = SourceInfo(
-    name="cosqa",
-    licence="C-UDA",
-    revision="published ACL 2021 files",
-    location="https://github.com/Jun-jie-Huang/CoCLR",
-)
 
 _SPLIT = re.compile(r"-(train|dev|test)\b")
 _INDICES = TypeAdapter(dict[str, int], config=ConfigDict(strict=True))
@@ -58,7 +48,7 @@ class _Row(BaseModel):
     retrieval_idx: int | None = None
 
 
-class CosqaOptions(SourceOptions):
+class CosqaOptions(FolderOptions):
     """The options of source cosqa."""
 
     path: Path = Field(description=f"a folder with {_FILES}")
@@ -70,23 +60,20 @@ class CosqaOptions(SourceOptions):
 
 
 @sources.register("cosqa")
-class CosqaSource:
-    """CoSQA's published files.
-
-    Args:
-        collection: Name of the main collection.
-        options: The folder and the filters.
-
-    Raises:
-        SourceError: There is no such folder.
-    """
+class CosqaSource(FolderSource[CosqaOptions]):
+    """CoSQA's published files."""
 
     Options: ClassVar[type[SourceOptions]] = CosqaOptions
+    version = "4"
+    info = SourceInfo(
+        name="cosqa",
+        licence="C-UDA",
+        revision="published ACL 2021 files",
+        location="https://github.com/Jun-jie-Huang/CoCLR",
+    )
 
     def __init__(self, collection: str, options: CosqaOptions) -> None:
-        self._name = collection
-        self._options = options
-        self._folder = require_folder(options.path)
+        super().__init__(collection, options)
         self._of_all = options.queries == "all"
         self._all, self._base = self._folder / "cosqa-all.json", self._folder / "code_idx_map.txt"
 
@@ -109,30 +96,30 @@ class CosqaSource:
         base = [] if self._of_all else [self._base]
         return [*base, *self._retrieval_files, *self._pair_files]
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of filters that are set."""
-        state = state_of(self.inputs())
-        chosen = (self._options.queries, *self._options.filters)
-        return mark("cosqa", _VERSION, self._name, state, *chosen)
-
-    def read(self) -> dict[str, Collected]:
+    def read(self) -> Mapping[str, Content]:
         """Return the retrieval queries over the whole code base, and the labelled pairs.
 
         Raises:
             SourceError: A file is missing, truncated or not as it was published.
         """
+        collections = {**super().read()}
+        if self._pair_files and not self._of_all:
+            collections[f"{self._name}-pairs"] = self.content(
+                lambda merged: self._pairs(merged, self._pair_files)
+            )
+        return collections
+
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Return the retrieval queries over the whole code base, or all rows."""
         if self._of_all:
             if not self._all.is_file():
                 raise SourceError(f"{self._folder} has no {self._all.name}: copy it there")
-            return {self._name: self._pairs(inside(self._folder, [self._all]))}
+            return self._pairs(merged, inside(self._folder, [self._all]))
         if not self._retrieval_files:
             raise SourceError(
                 f"{self._folder} has no cosqa-retrieval-*.json: copy {_FILES} into one folder"
             )
-        collections = {self._name: self._retrieval()}
-        if self._pair_files:
-            collections[f"{self._name}-pairs"] = self._pairs(self._pair_files)
-        return collections
+        return self._retrieval(merged)
 
     @property
     def _retrieval_files(self) -> list[Path]:
@@ -143,17 +130,18 @@ class CosqaSource:
         files = set(self._folder.glob("cosqa-*.json")) - set(self._retrieval_files)
         return inside(self._folder, files)
 
-    def _retrieval(self) -> Collected:
+    def _retrieval(self, merged: Merged) -> Iterator[Item]:
         indices = _indices(*inside(self._folder, [self._base]))
         rows = [row for file in self._retrieval_files for row in _rows(file)]
         for place, row in rows:
             _check_index(place, row, indices)
         codes = ((text, f"{self._base.name}:{index}") for text, index in indices.items())
-        return self._collected(rows, codes, RETRIEVAL_LABELS)
+        return self._merged(merged, rows, codes, RETRIEVAL_LABELS)
 
-    def _pairs(self, files: Sequence[Path]) -> Collected:
+    def _pairs(self, merged: Merged, files: Sequence[Path]) -> Iterator[Item]:
         rows = [row for file in files for row in _rows(file)]
-        return self._collected(rows, ((row.code, row.idx) for _, row in rows), PAIR_LABELS)
+        codes = ((row.code, row.idx) for _, row in rows)
+        return self._merged(merged, rows, codes, PAIR_LABELS)
 
     def _splits(self, rows: Sequence[Line[_Row]]) -> dict[str, str]:
         """Return query → the split that the name of its file tells, of all files where need be."""
@@ -167,19 +155,23 @@ class CosqaSource:
                     known.setdefault(row.doc, _split_of(file))
         return known
 
-    def _collected(
-        self, rows: list[Line[_Row]], codes: Iterable[tuple[str, str]], label_origin: str
-    ) -> Collected:
-        """Return a collection of rows.
+    def _merged(
+        self,
+        merged: Merged,
+        rows: list[Line[_Row]],
+        codes: Iterable[tuple[str, str]],
+        label_origin: str,
+    ) -> Iterator[Item]:
+        """Yield the items of rows.
 
         Args:
+            merged: What they are passed through.
             rows: What gives the queries and the labels.
             codes: Texts of functions, each with its origin.
             label_origin: Origin of the labels.
         """
         functions: dict[str, CorpusFunction] = {}
         queries: dict[str, Query] = {}
-        repeated = 0
         for text, origin in codes:
             if text not in functions:
                 functions[text] = parse_function(text, origin)
@@ -187,12 +179,10 @@ class CosqaSource:
         for _, row in rows:
             query = Query.of(row.doc, row.idx, splits.get(row.doc, ""))
             if queries.setdefault(row.doc, query) is not query and self._of_all:
-                repeated += 1
-        merged = Merged(FilterChain(self._options.filters))
-        for function in functions.values():
-            merged.add_function(function)
-        merged.add_queries(queries.values())
-        merged.add_labels(
+                merged.dropped[REPEATED_QUERY] += 1
+        yield from merged.codes(functions.values())
+        yield from merged.queries(queries.values())
+        yield from merged.labels(
             Label(
                 query_id=queries[row.doc].query_id,
                 code_id=functions[row.code].code.code_id,
@@ -201,7 +191,6 @@ class CosqaSource:
             )
             for _, row in rows
         )
-        return merged.collected(_INFO, Counter({REPEATED_QUERY: repeated} if repeated else {}))
 
 
 def _split_of(file: Path | str) -> str:

@@ -14,29 +14,20 @@ from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
-from infra.collected import Item, Streamed
+from infra.collected import Item
 from infra.errors import SourceError
-from infra.identity import mark
 from infra.ids import CodeId
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import read_items
-from tasks.files.text import inside, printable, require_folder, state_of
-from tasks.filters import FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.inputs.lines import read_items
+from tasks.inputs.text import inside, printable
+from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
 
 LABELS = "published:cosqa-plus"
 
-_VERSION = "2"  # to be raised when the same files are to give other records
 _FILES = ("*query.json", "*_codebase.json", "*_pairs.json")
 _TAKEN = "the index {} is taken already: copy the file again"
-_INFO = SourceInfo(
-    name="cosqa-plus",
-    licence="of each function's repository",
-    revision="published files",
-    location="https://github.com/DeepSoftwareAnalytics/CoSQA_Plus",
-)
 
 
 class _Query(BaseModel):
@@ -55,30 +46,24 @@ class _Pair(BaseModel):
     label: int = Field(ge=0, le=1)
 
 
-class CosqaPlusOptions(SourceOptions):
+class CosqaPlusOptions(FolderOptions):
     """The options of source cosqa-plus."""
 
     path: Path = Field(description="a folder with the published files of one version of CoSQA+")
 
 
 @sources.register("cosqa-plus")
-class CosqaPlusSource:
-    """CoSQA+'s published files.
-
-    Args:
-        collection: Name of the collection.
-        options: The folder and the filters.
-
-    Raises:
-        SourceError: There is no such folder.
-    """
+class CosqaPlusSource(FolderSource[CosqaPlusOptions]):
+    """CoSQA+'s published files."""
 
     Options: ClassVar[type[SourceOptions]] = CosqaPlusOptions
-
-    def __init__(self, collection: str, options: CosqaPlusOptions) -> None:
-        self._name = collection
-        self._options = options
-        self._folder = require_folder(options.path)
+    version = "2"
+    info = SourceInfo(
+        name="cosqa-plus",
+        licence="of each function's repository",
+        revision="published files",
+        location="https://github.com/DeepSoftwareAnalytics/CoSQA_Plus",
+    )
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -105,21 +90,9 @@ class CosqaPlusSource:
                 )
         return [file for files in found for file in files]
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of filters that are set."""
-        chosen = (self._name, *self._options.filters)
-        return mark("cosqa-plus", _VERSION, state_of(self.inputs()), *chosen)
-
-    def read(self) -> dict[str, Streamed]:
-        """Return the queries, codes and labels; each file is read when its items are asked for.
-
-        Raises:
-            SourceError: A file is missing, truncated or not as it was published.
-        """
-        merged = Merged(FilterChain(self._options.filters))
-        return {self._name: merged.streamed(_INFO, self._items(merged, *self.inputs()))}
-
-    def _items(self, merged: Merged, queries: Path, codes: Path, pairs: Path) -> Iterator[Item]:
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the queries, codes and labels."""
+        queries, codes, pairs = self.inputs()
         asked: dict[int, Query] = {}
         for place, query in read_items(queries, _Query):
             if query.index in asked:

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from infra.collected import Item, Streamed
+from infra.collected import Item
 from infra.errors import SourceError
 from infra.identity import mark
 from infra.ids import CodeId, QueryId
@@ -28,14 +28,13 @@ from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.json_lines import Line, StrictRow, read_lines, read_queries, taken
-from tasks.files.text import packed_or_not, require_folder, state_of
-from tasks.filters import CorpusFunction, FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.filters import CorpusFunction
+from tasks.inputs.lines import Line, StrictRow, read_lines, taken
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import packed_or_not
+from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
 
 LABELS = "people:jsonl"
-
-_VERSION = "3"  # to be raised when the same files are to give other records
 
 
 class _CodeRow(StrictRow):
@@ -54,7 +53,7 @@ class _LabelRow(StrictRow):
     relevance: float = Field(ge=0, allow_inf_nan=False)
 
 
-class JsonLinesOptions(SourceOptions):
+class JsonLinesOptions(FolderOptions):
     """The options of source jsonl."""
 
     path: Path = Field(description="a folder with queries.jsonl and codes.jsonl")
@@ -64,23 +63,14 @@ class JsonLinesOptions(SourceOptions):
 
 
 @sources.register("jsonl")
-class JsonLinesSource:
-    """A folder of JSON Lines files.
-
-    Args:
-        collection: Name of the collection.
-        options: The folder and the filters.
-
-    Raises:
-        SourceError: There is no such folder.
-    """
+class JsonLinesSource(FolderSource[JsonLinesOptions]):
+    """A folder of JSON Lines files."""
 
     Options: ClassVar[type[SourceOptions]] = JsonLinesOptions
+    version = "3"
 
     def __init__(self, collection: str, options: JsonLinesOptions) -> None:
-        self._name = collection
-        self._options = options
-        self._folder = require_folder(options.path)
+        super().__init__(collection, options)
         self._licence = licence_of_folder(self._folder)
 
     @classmethod
@@ -104,20 +94,9 @@ class JsonLinesSource:
         labels = filter(os.path.lexists, [self._file("labels")])
         return [self._file("queries"), self._file("codes"), *labels]
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times."""
-        state = state_of(self.inputs())
-        return mark("jsonl", _VERSION, self._name, self._licence, state, *self._options.filters)
-
-    def read(self) -> dict[str, Streamed]:
-        """Return the files' content; the functions are read as they are asked for.
-
-        Raises:
-            SourceError: A file is missing, a line of it cannot be used, or the filters drop every
-                function.
-        """
-        merged = Merged(FilterChain(self._options.filters))
-        return {self._name: merged.streamed(self.info, self._items(merged))}
+    def chosen(self) -> Iterable[object]:
+        """Return the options, and the licence of the folder."""
+        return [*super().chosen(), self._licence]
 
     def check_lines(self, most: int) -> None:
         """Check the queries, and the first lines of functions and labels, as `read` does all."""
@@ -134,7 +113,8 @@ class JsonLinesSource:
             name="jsonl", licence=self._licence, revision="unknown", location=location
         )
 
-    def _items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the queries, the functions as they are read, and the labels."""
         queries, labels = read_queries(self._file("queries")), self._file("labels")
         rows = list(read_lines(labels, _LabelRow)) if os.path.lexists(labels) else []
         code_ids = dict.fromkeys((line.row.code for line in rows), "")

@@ -6,7 +6,7 @@ cut out of them. A question's examples, methods that answer it, are its labels.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -14,8 +14,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from infra.collected import Item, Streamed
-from infra.identity import mark
+from infra.collected import Item
 from infra.ids import QueryId
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
@@ -31,23 +30,14 @@ from tasks.corpus.neural_code_search import (
     write_corpus,
 )
 from tasks.corpus.parsed_code import text_of_language
-from tasks.files.text import inside, require_folder, state_of
-from tasks.filters import FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.inputs.text import inside, require_folder, state_of
+from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
 
 EXAMPLES = "people:neural-code-search"
 UNFOUND = "example whose method is not there"
 
-_VERSION = "1"  # to be raised when the same files are to give other records
-_INFO = SourceInfo(
-    name="neural-code-search",
-    licence="CC-BY-NC-4.0",
-    revision="arXiv 1908.09804",
-    location="https://github.com/facebookresearch/Neural-Code-Search-Evaluation-Dataset",
-)
 
-
-class NeuralCodeSearchOptions(SourceOptions):
+class NeuralCodeSearchOptions(FolderOptions):
     """The options of source neural-code-search."""
 
     path: Path = Field(
@@ -60,27 +50,24 @@ class NeuralCodeSearchOptions(SourceOptions):
 
 
 @sources.register("neural-code-search")
-class NeuralCodeSearchSource:
-    """The questions, the methods of the corpus, and examples as labels.
-
-    Args:
-        collection: Name of the collection.
-        options: The two folders.
-
-    Raises:
-        SourceError: A folder is missing, or the published one has no corpus.
-    """
+class NeuralCodeSearchSource(FolderSource[NeuralCodeSearchOptions]):
+    """The questions, the methods of the corpus, and examples as labels."""
 
     Options: ClassVar[type[SourceOptions]] = NeuralCodeSearchOptions
+    version = "1"
+    info = SourceInfo(
+        name="neural-code-search",
+        licence="CC-BY-NC-4.0",
+        revision="arXiv 1908.09804",
+        location="https://github.com/facebookresearch/Neural-Code-Search-Evaluation-Dataset",
+    )
 
     def __init__(self, collection: str, options: NeuralCodeSearchOptions) -> None:
-        self._name = collection
-        self._options = options
-        folder = require_folder(options.path)
+        super().__init__(collection, options)
         self._repositories = require_folder(options.repositories, "source.repositories")
-        self._archives = corpus_archives(folder)
-        others = [folder / name for name in (QUESTIONS, REPOSITORIES)]
-        self._others = inside(folder, filter(Path.exists, others))
+        self._archives = corpus_archives(self._folder)
+        others = [self._folder / name for name in (QUESTIONS, REPOSITORIES)]
+        self._others = inside(self._folder, filter(Path.exists, others))
 
     @classmethod
     def write_example(cls, folder: Path) -> Mapping[str, object]:
@@ -104,23 +91,14 @@ class NeuralCodeSearchSource:
         """Return the published files."""
         return [*self._archives, *self._others]
 
-    def fingerprint(self) -> str:
-        """Return a digest of names, sizes and times: of the published files and the Java files."""
+    def chosen(self) -> Iterable[object]:
+        """Return the options, and the state of the Java files of each repository."""
         places = sorted(self._repositories.iterdir())
-        states = (state_of(chain([each], each.rglob("*.java"))) for each in places)
-        state = state_of(self.inputs()), *states
-        return mark("neural-code-search", _VERSION, self._name, *state, *self._options.filters)
+        states = [state_of(chain([each], each.rglob("*.java"))) for each in places]
+        return [*super().chosen(), states]
 
-    def read(self) -> dict[str, Streamed]:
-        """Return the questions, the methods whose repositories are there, and the examples.
-
-        Raises:
-            SourceError: A line of a file is malformed, or a link leads outside.
-        """
-        merged = Merged(FilterChain(self._options.filters))
-        return {self._name: merged.streamed(_INFO, self._items(merged))}
-
-    def _items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the questions, the methods whose repositories are there, and the examples."""
         answered: dict[int, list[QueryId]] = {}
         listed = []
         for file in self._others:

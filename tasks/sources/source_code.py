@@ -6,27 +6,25 @@ or run.
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from infra.collected import Collected
+from infra.collected import Content, Item, whole
 from infra.errors import SettingsError
-from infra.identity import mark, mark_of
+from infra.records import SourceInfo
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Merged
 from tasks.corpus.popularity import most_popular_first
 from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
-from tasks.files.json_lines import read_queries
-from tasks.files.text import printable, state_of
-from tasks.filters import FilterChain
-from tasks.sources import SourceOptions, sources, split_names
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import printable
+from tasks.sources import Source, SourceOptions, sources, split_names
 
 _OF_OTHERS = ("special-methods", "testable", "near-duplicates")  # than one's own folder
-_VERSION = "7"  # to be raised when the same files are to give other records
 
 
 class SourceCodeOptions(SourceOptions):
@@ -67,29 +65,18 @@ class SourceCodeOptions(SourceOptions):
 
 
 @sources.register("source-code")
-class SourceCode:
-    """Source files: their functions for annotation, and pairs by documentation.
-
-    Args:
-        collection: Name of the main collection.
-        options: ``path`` or ``distribution`` names the files. Without ``queries`` the main
-            collection has none, and the benchmark by documentation is all that there is.
-
-    Raises:
-        SettingsError: No place or two are named, the distribution is not installed, or there are
-            neither queries nor documentation to make some of.
-        SourceError: The folder is missing or empty.
-    """
+class SourceCode(Source[SourceCodeOptions]):
+    """Source files: their functions for annotation, and pairs by documentation."""
 
     Options: ClassVar[type[SourceOptions]] = SourceCodeOptions
+    version = "7"
     name: ClassVar[str] = "source-code"
 
     def __init__(self, collection: str, options: SourceCodeOptions) -> None:
-        self._name = collection
-        self._options = options
         is_own = options.path is not None and options.popularity is None
-        is_chosen = is_own or "filters" in options.model_fields_set
-        self._filters = options.filters if is_chosen else _OF_OTHERS
+        if not is_own and "filters" not in options.model_fields_set:
+            options = options.model_copy(update={"filters": _OF_OTHERS})
+        super().__init__(collection, options)
         self._files = self.files_of(options)
         self._queries = self.queries_of(options)
         is_asked = options.queries is None or "documentation_queries" in options.model_fields_set
@@ -112,52 +99,57 @@ class SourceCode:
         """Return the files, those of a distribution as they are installed, and queries."""
         return [*self._files.files, *filter(None, (self._queries, self._options.popularity))]
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of the options that matter."""
-        chosen = [self._name, self._documented, self._options.seed, bool(self._options.popularity)]
-        origin = [self._files.licence, self._files.revision, self._files.location]
-        origin += map(str, self._files.own_licences.items())
-        state = state_of(self.inputs())
-        return mark(
-            self.name,
-            _VERSION,
-            mark_of([*chosen, *origin]),
-            state,
-            *self._filters,
-            *sorted(self._files.languages),
-            *map(printable, self._files.outside),
-        )
+    def chosen(self) -> Iterable[object]:
+        """Return the options, and where the files come from."""
+        files = self._files
+        origin = files.licence, files.revision, files.location, sorted(files.own_licences.items())
+        return [*super().chosen(), self._documented, *origin, [*map(printable, files.outside)]]
 
-    def read(self) -> dict[str, Collected]:
+    @property
+    def info(self) -> SourceInfo:
+        """Where the files come from."""
+        return self._files.info(self.name)
+
+    def read(self) -> Mapping[str, Content]:
         """Return the queries over the functions, and the documentation pairs.
 
         Raises:
             SourceError: The file of queries is missing or malformed, or the filters drop every
                 function.
         """
-        merged = Merged(FilterChain(self._filters))
-        if self._queries:
-            merged.add_queries(query for _, query in read_queries(self._queries))
         unread: Counter[str] = Counter()
-        documented = []
+        documented: list[DocumentedFunction] = []
+        main = self.content(lambda merged: self._items(merged, unread, documented))
+        if not self._documented:
+            return {self._name: main}
+        collections = {self._name: whole(main)}
+        collections[f"{self._name}-documentation"] = documentation_pairs(
+            documented,
+            self.info,
+            queries=self._documented,
+            seed=None if self._options.popularity else self._options.seed,
+            dropped=unread,
+            by_repository=self._files.holds_repositories,
+        )
+        return collections
+
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the queries and the functions."""
+        return self._items(merged, Counter(), [])
+
+    def _items(
+        self, merged: Merged, unread: Counter[str], documented: list[DocumentedFunction]
+    ) -> Iterator[Item]:
+        """Yield the same; note what was left out of the files, and functions for documentation."""
+        if self._queries:
+            yield from merged.queries(query for _, query in read_queries(self._queries))
         files, popularity = self._files, self._options.popularity
         if popularity:
             files = most_popular_first(files, popularity, unread)
         for function in find_functions(files, unread):
-            merged.add_function(function)
+            yield from merged.codes([function])
             documented.append(DocumentedFunction.of(function))
-        info = self._files.info(self.name)
-        collections = {self._name: merged.collected(info, unread)}
-        if self._documented:
-            collections[f"{self._name}-documentation"] = documentation_pairs(
-                documented,
-                info,
-                queries=self._documented,
-                seed=None if popularity else self._options.seed,
-                dropped=unread,
-                by_repository=self._files.holds_repositories,
-            )
-        return collections
+        merged.dropped.update(unread)
 
     def queries_of(self, options: SourceCodeOptions) -> Path | None:
         """Return the file of queries; None where documentation alone gives queries.

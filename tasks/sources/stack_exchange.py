@@ -7,15 +7,14 @@ a label joins the two, so that what is published trains encoders (``cosqa train`
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from infra.collected import Collected
+from infra.collected import Item
 from infra.errors import SourceError
-from infra.identity import mark, mark_of
 from infra.languages import languages
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.aroma_matches import have_matches
@@ -25,13 +24,11 @@ from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.neural_code_search import read_questions
 from tasks.corpus.parsed_code import parse_function
 from tasks.corpus.source_files import folder, languages_of
-from tasks.files.text import inside, printable, require_folder, state_of
-from tasks.filters import FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.inputs.text import inside, printable, require_folder
+from tasks.sources import Source, SourceOptions, sources
 
 LABELS = "answers:stack-exchange"
 
-_VERSION = "1"  # to be raised when the same file is to give other records
 _EXAMPLE = """<?xml version="1.0" encoding="utf-8"?>
 <posts>
   <row Id="1" PostTypeId="1" ViewCount="90" Title="How to double a number?" Tags="|python|" />
@@ -73,22 +70,14 @@ class StackExchangeOptions(SourceOptions):
 
 
 @sources.register("stack-exchange")
-class StackExchangeSource:
-    """Questions with an up-voted answer with code.
-
-    Args:
-        collection: Name of the collection.
-        options: The dump, and which questions.
-
-    Raises:
-        SourceError: There is no such file, or no Posts.xml in the folder.
-    """
+class StackExchangeSource(Source[StackExchangeOptions]):
+    """Questions with an up-voted answer with code."""
 
     Options: ClassVar[type[SourceOptions]] = StackExchangeOptions
+    version = "1"
 
     def __init__(self, collection: str, options: StackExchangeOptions) -> None:
-        self._name = collection
-        self._options = options
+        super().__init__(collection, options)
         is_folder = options.path.is_dir()
         self._file = options.path / "Posts.xml" if is_folder else options.path
         if is_folder:
@@ -115,16 +104,18 @@ class StackExchangeSource:
         more = [evaluated] if evaluated else []
         return [self._file, *more, *(self._corpus.files if self._corpus else ())]
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times, and of the options."""
-        chosen = mark_of(
-            self._options.model_dump(mode="json", exclude={"path", "corpus", "evaluated"})
+    @property
+    def info(self) -> SourceInfo:
+        """Where the posts come from."""
+        return SourceInfo(
+            name="stack-exchange",
+            licence="CC-BY-SA-4.0",
+            revision="unknown",
+            location=f"https://archive.org/details/stackexchange ({self._options.site})",
         )
-        states = state_of([self._file]), state_of(self.inputs())
-        return mark("stack-exchange", _VERSION, self._name, *states, chosen)
 
-    def read(self) -> dict[str, Collected]:
-        """Return the titles as queries, their answers' code, and that the one answers the other.
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the titles as queries, their answers' code, and that the one answers the other.
 
         Raises:
             SourceError: The file is no Posts.xml, or is damaged; or no question is left.
@@ -140,15 +131,14 @@ class StackExchangeSource:
         if not mined:
             raise SourceError(f"{printable(self._file)}: no question is left of {told}")
         language = next((tag for tag in options.tags if tag in languages.names()), "")
-        merged = Merged(FilterChain(options.filters))
         labels = []
         for each in mined:
             query = Query.of(each.title, f"question {each.question_id}")
             function = parse_function(each.code, f"answer {each.answer_id}", language=language)
             url = f"https://{options.site}/a/{each.answer_id}"
             code = function.with_fields(language=language, licence=each.licence, url=url)
-            merged.add_queries([query])
-            merged.add_function(code)
+            yield from merged.queries([query])
+            yield from merged.codes([code])
             labels.append(
                 Label(
                     query_id=query.query_id,
@@ -157,15 +147,8 @@ class StackExchangeSource:
                     relevance=1.0,
                 )
             )
-        merged.add_labels(labels)
-        info = SourceInfo(
-            name="stack-exchange",
-            licence="CC-BY-SA-4.0",
-            revision="unknown",
-            location=f"https://archive.org/details/stackexchange ({options.site})",
-        )
-        collected = merged.collected(info)
-        return {self._name: collected.model_copy(update={"notes": (*collected.notes, told)})}
+        yield from merged.labels(labels)
+        merged.notes.append(told)
 
     def _have_matches(self, codes: Sequence[str]) -> list[bool]:
         assert self._corpus  # noqa: S101 - asked of one alone

@@ -3,7 +3,7 @@
 Source: Yao et al., "StaQC: A Systematically Mined Question-Code Dataset from Stack Overflow" (WWW
 2018). Its published pickles, in one folder: snippets of answers with several, by (question id,
 index), and of answers with one, by question id; titles by question id. They are read as data
-(`tasks.files.pickles`). A snippet may be a statement, a block or a function; what is no Python is
+(`tasks.inputs.pickles`). A snippet may be a statement, a block or a function; what is no Python is
 dropped by the filter ``python-code``.
 """
 
@@ -14,20 +14,18 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from infra.collected import Item, Streamed
+from infra.collected import Item
 from infra.errors import SourceError
-from infra.identity import mark
 from infra.records import Query, SourceInfo
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
-from tasks.files.pickles import pickled_pairs
-from tasks.files.text import inside, printable, require_folder, state_of
-from tasks.filters import CorpusFunction, FilterChain
-from tasks.sources import SourceOptions, sources
+from tasks.filters import CorpusFunction
+from tasks.inputs.pickles import pickled_pairs
+from tasks.inputs.text import inside, printable
+from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
 
 EMPTY = "empty snippet"
 
-_VERSION = "3"  # to be raised when the same files are to give other records
 # The published names end with .pickle; copies of them with .pkl.
 _SEVERAL = "python_how_to_do_it_by_classifier_multiple_iid_to_code"
 _SINGLE = "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_code"
@@ -36,15 +34,9 @@ _TITLES = (
     "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_title",
 )
 _ENDINGS = (".pickle", ".pkl")
-_INFO = SourceInfo(
-    name="staqc",
-    licence="CC-BY-4.0 AND CC-BY-SA-3.0",
-    revision="published WWW 2018 files",
-    location="https://github.com/LittleYUYU/StackOverflow-Question-Code-Dataset",
-)
 
 
-class StaqcOptions(SourceOptions):
+class StaqcOptions(FolderOptions):
     """The options of source staqc."""
 
     path: Path = Field(description=f"folder with {_SEVERAL}.pickle or {_SINGLE}.pickle")
@@ -55,23 +47,21 @@ class StaqcOptions(SourceOptions):
 
 
 @sources.register("staqc")
-class StaqcSource:
-    """StaQC's snippets of Python, in the order of its files: answers with several come first.
-
-    Args:
-        collection: Name of the collection.
-        options: The folder, and whether titles are queries.
-
-    Raises:
-        SourceError: There is no such folder, or none of the files in it.
-    """
+class StaqcSource(FolderSource[StaqcOptions]):
+    """StaQC's snippets of Python, in the order of its files: answers with several come first."""
 
     Options: ClassVar[type[SourceOptions]] = StaqcOptions
+    version = "3"
+    info = SourceInfo(
+        name="staqc",
+        licence="CC-BY-4.0 AND CC-BY-SA-3.0",
+        revision="published WWW 2018 files",
+        location="https://github.com/LittleYUYU/StackOverflow-Question-Code-Dataset",
+    )
 
     def __init__(self, collection: str, options: StaqcOptions) -> None:
-        self._name = collection
-        self._options = options
-        folder = require_folder(options.path)
+        super().__init__(collection, options)
+        folder = self._folder
         self._snippets = _found(folder, (_SEVERAL, _SINGLE))
         self._titles = _found(folder, _TITLES) if options.title_queries else []
         lacking = "" if self._snippets else f"{_SEVERAL}.pickle and no {_SINGLE}.pickle"
@@ -101,21 +91,8 @@ class StaqcSource:
         """Return the files of snippets and titles."""
         return [*self._snippets, *self._titles]
 
-    def fingerprint(self) -> str:
-        """Return a digest of the files' names, sizes and times."""
-        state = state_of(self.inputs())
-        return mark("staqc", _VERSION, self._name, state, *self._options.filters)
-
-    def read(self) -> dict[str, Streamed]:
-        """Return the snippets, and the titles as queries where asked for.
-
-        Raises:
-            SourceError: A file is cut short, no such file as is published, or could run code.
-        """
-        merged = Merged(FilterChain(self._options.filters))
-        return {self._name: merged.streamed(_INFO, self._items(merged))}
-
-    def _items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Merged) -> Iterator[Item]:
+        """Yield the titles as queries where asked for, and the snippets."""
         for file in self._titles:
             yield from merged.queries(
                 Query.of(text, f"question {key}") for key, text in _texts(file) if text.strip()

@@ -15,7 +15,8 @@ from tasks.sources import open_source
 
 # Modules that decide, next to files and settings, what is read.
 _READERS = (
-    *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.files", "infra.languages"),
+    *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.inputs", "infra.languages"),
+    "infra.syntax",
     *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
 )
 _MOST_NOTES = 10  # in the log; all are in a file

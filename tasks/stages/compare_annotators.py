@@ -31,7 +31,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import annotations, open_database, recipes
-from tasks.benchmarks.labelled_pairs import TruePair, read_truth
+from tasks.inputs.truth import TruePair, read_truth
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import Progress, progress

@@ -9,9 +9,10 @@ from infra.identity import digest
 from infra.settings import EncoderSettings, EstimationSettings, PublishSettings, RaySettings
 from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
-from tasks.benchmarks.pairs import Pairs, read_pairs, shared_queries
-from tasks.benchmarks.query_files import QueryTexts, read_query_texts
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
+from tasks.inputs.formats import read_pairs, read_query_texts
+from tasks.inputs.pairs import Pairs, shared_queries
+from tasks.inputs.queries import QueryTexts
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
 from tasks.runtime.artifacts import artifact_key, write_pages
@@ -29,8 +30,8 @@ class EstimationInput:
     """Training pairs and queries, which are read once, on demand.
 
     Args:
-        train: Training pairs that `tasks.benchmarks.pairs.read_pairs` reads.
-        queries: A file that `tasks.benchmarks.query_files.read_query_texts` reads.
+        train: Training pairs that `tasks.inputs.formats.read_pairs` reads.
+        queries: A file that `tasks.inputs.formats.read_query_texts` reads.
     """
 
     def __init__(self, train: Path, queries: Path) -> None:

@@ -12,17 +12,17 @@ from types import MappingProxyType
 from infra.errors import SourceError, UnknownNameError
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings
+from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.runs import Rankings
-from tasks.benchmarks.trec import read_run
+from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
-    METRICS,
     Leaderboard,
     MethodScores,
     build_leaderboard,
@@ -157,7 +157,7 @@ def compared_methods(
         settings: Metrics and depth.
         paces: Method → queries that it ranked a second, where that is known.
     """
-    metrics = settings.metrics or METRICS
+    metrics = settings.metrics or USUAL_METRICS
     scores = [
         MethodScores(
             method=method,

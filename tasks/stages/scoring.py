@@ -15,6 +15,7 @@ from infra.identity import digest, digest_of_set, mark
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
+from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Evaluation, Published
 from tasks.benchmarks import (
@@ -24,20 +25,20 @@ from tasks.benchmarks import (
     read_manifest,
     write_run,
 )
-from tasks.benchmarks.pairs import benchmark_at
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Rankings
-from tasks.benchmarks.trec import read_run, run_file, run_tag
+from tasks.benchmarks.trec import run_file, run_tag
 from tasks.encoders import encoders
+from tasks.inputs.formats import benchmark_at
+from tasks.inputs.trec import read_run
 from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, components, identity
-from tasks.reports.leaderboard import METRICS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors
 
-_METRICS = (*STANDARD, *METRICS)
+_METRICS = (*STANDARD, *USUAL_METRICS)
 
 
 class OpenBenchmark:
@@ -99,10 +100,10 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
 
 
 def _content(folder: Path) -> Benchmark:
-    content = benchmark_at(folder, usual="test")
-    if content is None:
+    found = benchmark_at(folder, usual="test")
+    if found is None:
         raise SourceError(f"{folder} is not a benchmark any more: put it there again")
-    return content
+    return found.benchmark()
 
 
 def _identity(folder: Path, content: Benchmark) -> BenchmarkId:

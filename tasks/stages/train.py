@@ -23,8 +23,7 @@ from infra.store import Database
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
-from tasks.encoders import EncoderClass, SpecifiedEncoder, encoders
-from tasks.encoders._reference import TRAINED
+from tasks.encoders import TRAINED, EncoderClass, SpecifiedEncoder, encoders
 from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.artifacts import artifact_key, write_pages

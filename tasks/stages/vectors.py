@@ -22,9 +22,9 @@ from infra.store.vectors import (
     joint_blocks,
 )
 from tasks.benchmarks import Benchmark
-from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors
+from tasks.inputs.pairs import Pairs
 from tasks.search.scores import Codes
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, forget_lost_files
 

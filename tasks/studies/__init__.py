@@ -16,7 +16,15 @@ from tasks.studies._evidence import (
     Missing,
     have,
 )
-from tasks.studies._published import PublishedFigure, published_figures, published_name
+from tasks.studies._published import (
+    PublishedFigure,
+    absent_figures,
+    paper_conditions,
+    paper_titles,
+    published_figures,
+    published_name,
+    study_order,
+)
 from tasks.studies._study import Figure, Study, studies
 
 __all__ = [
@@ -29,8 +37,12 @@ __all__ = [
     "Missing",
     "PublishedFigure",
     "Study",
+    "absent_figures",
     "have",
+    "paper_conditions",
+    "paper_titles",
     "published_figures",
     "published_name",
     "studies",
+    "study_order",
 ]

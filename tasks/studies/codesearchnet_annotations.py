@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
-from tasks.benchmarks.challenge import Grade, Grades, is_right, read_grades
+from tasks.inputs.challenge import Grade, Grades, is_right, read_grades
 from tasks.statistics.agreement import cohen_kappa
 from tasks.studies import Evidence, Figure, Study, have, studies
 

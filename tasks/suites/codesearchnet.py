@@ -24,14 +24,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from infra.records import Record
-from tasks.benchmarks.challenge import (
-    language_in,
-    query_in,
-    read_grades,
-    read_queries,
-    url_in,
-)
-from tasks.files.csv_rows import read_rows
+from tasks.inputs.challenge import language_in, query_in, read_grades, read_queries, url_in
+from tasks.inputs.csv import read_rows
 from tasks.metrics import JudgedLists, Variant, mean
 from tasks.suites import Figures, SuiteOptions, suites
 

@@ -8,7 +8,7 @@ from sentence_transformers.base.modules import InputModule
 
 from infra.batches import batched
 from tasks.encoders import Kind
-from tasks.training.models._joint import JointModel
+from tasks.training.joint import JointModel
 
 _SMALLEST_PART, _MOST_PARTS = 16, 32  # texts of a part, parts of a batch
 _KINDS: dict[str, Kind] = {"query": "query", "code": "code", "document": "code"}  # by task

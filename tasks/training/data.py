@@ -12,13 +12,9 @@ from pathlib import Path
 
 from infra.errors import SourceError
 from infra.identity import digest
-from infra.records import Code, Label, Query, SourceInfo, caseless
+from infra.records import caseless
 from infra.settings.training import TrainingSettings
-from tasks.benchmarks.beir import beir_split, read_beir
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
-from tasks.benchmarks.pair_lines import PAIR_FORMS, read_code_lines
-from tasks.benchmarks.pair_splits import PairSplit, find_split, split_path
-from tasks.benchmarks.pairs import Pairs, benchmark_at, name_of, pairs_of, read_pairs
 from tasks.benchmarks.splits import (
     SPLITS,
     published_split,
@@ -26,7 +22,17 @@ from tasks.benchmarks.splits import (
     split_queries,
     split_repositories,
 )
-from tasks.files.text import printable
+from tasks.inputs.formats import (
+    BenchmarkFormat,
+    PairSplit,
+    at,
+    benchmark_at,
+    find_split,
+    read,
+    split_path,
+)
+from tasks.inputs.pairs import PAIR_FORMS, Pairs, pairs_of
+from tasks.inputs.text import printable
 
 _DEV_OF_TRAINING = "9:0:1"  # where a folder of parts has no dev part: the last tenth
 
@@ -70,8 +76,7 @@ def read_training_data(path: Path, settings: TrainingSettings, test: Path | None
     if path.is_dir() and find_split(path, "train"):
         train, dev, own_test = _given_parts(path, settings, has_test=test is None)
     else:
-        benchmark = benchmark_at(path) or _benchmark_of_pairs(read_pairs(path))
-        train, dev, own_test = _parts_of(benchmark, settings)
+        train, dev, own_test = _parts_of(read(path), settings)
     tested = _benchmark_to_test_on(test) if test else own_test
     assert tested is not None  # noqa: S101 - without a test, the data has its own
     known = {caseless(query.text) for part in (dev, tested) for query in part.queries}
@@ -115,13 +120,14 @@ def read_corpus(path: Path, test: Path) -> TrainingData:
         test: A benchmark to test on, whose code base is searched, and so belongs to the corpus.
     """
     tested = _benchmark_to_test_on(test)
-    found = benchmark_at(path)
+    given = at(path)
+    found = given.benchmark() if isinstance(given, BenchmarkFormat) else None
     if found is None and path.is_dir() and find_split(path, "train"):
         found = _part(path, "train")
-    codes = [code.text for code in found.codes] if found else [*read_code_lines(path)]
+    codes = [code.text for code in found.codes] if found else [*given.code_texts()]
     if not codes:
         raise SourceError(f"{printable(path)} holds no code: {PAIR_FORMS}")
-    name = found.name if found else fit_name(name_of(path), "corpus")
+    name = found.name if found else fit_name(given.name, "corpus")
     return TrainingData(
         name=name,
         train=Pairs(name, (), tuple(codes), fingerprint=digest("corpus", *codes)),
@@ -136,7 +142,7 @@ def _benchmark_to_test_on(path: Path) -> Benchmark:
     found = benchmark_at(path, usual="test")
     if found is None:
         raise SourceError(f"{printable(path)} is no benchmark to test on")
-    return found
+    return found.benchmark()
 
 
 def _licences(benchmark: Benchmark) -> tuple[str, ...]:
@@ -159,33 +165,9 @@ def _given_parts(
 
 
 def _part(folder: Path, name: PairSplit) -> Benchmark:
-    path = split_path(folder, name)
-    if split := beir_split(path):
-        return read_beir(*split)
-    return _benchmark_of_pairs(read_pairs(path), folder.resolve().name)
-
-
-def _benchmark_of_pairs(pairs: Pairs, name: str = "") -> Benchmark:
-    """Return pairs as a benchmark whose codes are those of the pairs."""
-    both = [*zip(map(Query.of, pairs.queries), map(Code.of, pairs.codes), strict=True)]
-    queries = {query.query_id: query for query, _ in both}
-    codes = {code.code_id: code for _, code in both}
-    labels = {
-        (query.query_id, code.code_id): Label(
-            query_id=query.query_id, code_id=code.code_id, origin="pairs", relevance=1.0
-        )
-        for query, code in both
-    }
-    return Benchmark(
-        name=fit_name(name or pairs.name, "pairs"),
-        label_origin="pairs",
-        queries=tuple(queries.values()),
-        codes=tuple(codes.values()),
-        labels=tuple(labels.values()),
-        sources=(
-            SourceInfo(name="pairs", licence="unknown", revision=pairs.fingerprint, location=""),
-        ),
-    )
+    """Return a part, which is named as the folder is."""
+    part = read(split_path(folder, name))
+    return part.model_copy(update={"name": fit_name(folder.resolve().name, "pairs")})
 
 
 def _parts_of(

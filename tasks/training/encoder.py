@@ -9,8 +9,15 @@ from pydantic import Field, ValidationError
 
 from infra.errors import EncoderError, SettingsError
 from infra.records import Record
-from tasks.encoders import EncoderSpec, Kind, TransformerSpec, Vectors, load_transformer
-from tasks.encoders._reference import TRAINED
+from tasks.encoders import (
+    TRAINED,
+    EncoderSpec,
+    Kind,
+    TransformerSpec,
+    Vectors,
+    folder_readers,
+    load_transformer,
+)
 from tasks.training.recipes import Recipe
 
 TRANSFORMER = "transformer"
@@ -86,6 +93,9 @@ def reading_of(folder: Path, identity: dict[str, str]) -> tuple[EncoderSpec, Any
         **identity,
     )
     return spec, JointEncoder
+
+
+folder_readers[TRAINED] = reading_of
 
 
 class JointEncoder:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from infra.records import Record
 from tasks.benchmarks.benchmark import Benchmark
-from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import EncoderClass
+from tasks.inputs.pairs import Pairs
 from tasks.training.recipes import Recipe
 
 

@@ -32,13 +32,13 @@ from infra.errors import TrainingError
 from infra.records import caseless
 from infra.words import words
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
-from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind
+from tasks.inputs.pairs import Pairs
 from tasks.training._tower import Tower
 from tasks.training.job import History, TrainingJob, TrainingProgress
+from tasks.training.joint import Features, JointModel
+from tasks.training.model_text import defined_name
 from tasks.training.models import models
-from tasks.training.models._joint import Features, JointModel
-from tasks.training.models._text import defined_name
 from tasks.training.recipes import Recipe
 
 _WEIGHTS = "model.safetensors"

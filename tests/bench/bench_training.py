@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.machine import usable_cores
-from tasks.benchmarks.pairs import Pairs, read_pairs
+from tasks.inputs.formats import read_pairs
+from tasks.inputs.pairs import Pairs
 
 
 def pairs_of(folder: Path, number: int) -> Pairs:

@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 
-from tasks.benchmarks.pairs import Overlap
 from tasks.estimation.study import study_figures
 from tasks.estimation.study_figures import StudiedMethod, StudyFigures
 from tasks.estimators import PairVectors
+from tasks.inputs.pairs import Overlap
 from tasks.reports.kape import KapeReport
 
 

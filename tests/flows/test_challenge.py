@@ -25,7 +25,7 @@ from infra.settings import (
 )
 from infra.store import open_database
 from infra.store.samples import Sample, assign, load_sample
-from tasks.benchmarks.challenge import LANGUAGES, challenge_queries, read_grades
+from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.stages.challenge.codesearchnet import write_annotations
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.studies.codesearchnet_annotations import annotation_figures

@@ -10,7 +10,8 @@ import pytest
 
 from flows.diff import diff as compare_folders
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
-from tasks.benchmarks import read_benchmark, write_benchmark
+from tasks.benchmarks import write_benchmark
+from tasks.inputs.formats.export import read_benchmark
 from tasks.reports.diff import difference
 from tests.tasks.reports.diff.cases import AFTER, BEFORE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.benchmarks import read_benchmark
+from tasks.inputs.formats.export import read_benchmark
 from tasks.reports.diff import difference
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script

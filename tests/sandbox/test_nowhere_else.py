@@ -43,7 +43,7 @@ ALLOWED = {
     ("flows/runtime/prefect_server.py", "ctypes.CDLL"): _LIBC,
     ("flows/runtime/command_run.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
-    ("infra/languages/_syntax_tree.py", "importlib.import_module"): "a grammar that a file names",
+    ("infra/syntax/syntax_tree.py", "importlib.import_module"): "a grammar that a file names",
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",
     ("infra/program.py", "importlib.import_module"): "the project's modules, for their digest",
     ("infra/registry.py", "importlib.import_module"): "the project's plug-ins, by their files",
@@ -51,7 +51,6 @@ ALLOWED = {
         "sandbox/packages/wheels.py",
         "asyncio.create_subprocess_exec",
     ): "this pip, under guard",
-    ("tasks/encoders/_reference.py", "importlib.import_module"): "a module of the project",
     (
         "tasks/stages/annotate/journal_owner.py",
         "pickle.loads",

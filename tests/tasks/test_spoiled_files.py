@@ -21,18 +21,18 @@ from infra.errors import CosqaError
 from infra.settings import SourceSettings, StoreSettings, load_settings
 from infra.settings.environment import PREFIX
 from infra.store import corpus, open_database
-from tasks.benchmarks import read_benchmark, write_benchmark, write_run
-from tasks.benchmarks.beir import read_beir
-from tasks.benchmarks.label_sheets import COLUMNS, read_label_sheet
-from tasks.benchmarks.labelled_pairs import read_truth
-from tasks.benchmarks.pairs import read_pairs
-from tasks.benchmarks.query_files import read_query_texts
+from tasks.benchmarks import write_benchmark, write_run
 from tasks.benchmarks.runs import rankings_of
-from tasks.benchmarks.sheets import Answer, read_answers, write_answers
-from tasks.benchmarks.trec import read_run
-from tasks.files.json_lines import read_queries
+from tasks.benchmarks.sheets import COLUMNS, Answer, write_answers
+from tasks.inputs.formats import read_pairs, read_query_texts
+from tasks.inputs.formats.beir import read_beir
+from tasks.inputs.formats.export import read_benchmark
+from tasks.inputs.queries import read_queries
+from tasks.inputs.sheets import read_answers, read_label_sheet
+from tasks.inputs.trec import read_run
+from tasks.inputs.truth import read_truth
 from tasks.sources import open_source, sources
-from tasks.studies._files import read_annotators
+from tasks.stages.study.files import read_annotators
 from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fuzzing import NIGHTLY, cases, spoiled

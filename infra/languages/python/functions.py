@@ -6,9 +6,9 @@ import tokenize
 from collections.abc import Callable, Iterator, Sequence
 
 from infra.languages import Function
-from infra.languages._comments import directives, strip_directives
 from infra.languages.python.layout import plain_layout
 from infra.languages.python.syntax import FunctionNode, parse
+from infra.syntax.comments import directives, strip_directives
 
 _DIRECTIVES = directives("python")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

@@ -2,8 +2,8 @@
 
 import ast
 
-from infra.languages._telling import is_telling
 from infra.languages.python.syntax import UNREADABLE, parse
+from infra.syntax.telling import is_telling
 
 _LOGS = {"logging", "logger", "log", "LOG", "LOGGER", "_logger", "_log", "warnings"}
 

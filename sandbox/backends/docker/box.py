@@ -5,28 +5,45 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from docker.models.volumes import Volume
 
 from infra.errors import BoxLostError
 from infra.records import ExecutionResult
-from sandbox.backends.docker.engine import Running
+from infra.settings import SandboxSettings
+from sandbox.backends.docker.engine import Engine, Running
 from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
 from sandbox.base import CLOCK, InstallResult, Isolation, ShellResult
-from sandbox.machine_slots import Slot
+from sandbox.machine_slots import MachineSlots, Slot
 from sandbox.packages import wheels
 from sandbox.shell import shell
-
-if TYPE_CHECKING:
-    from sandbox.backends.docker.backend import DockerSandbox
 
 _GRACE_S = 10.0
 _OUT_OF_MEMORY = "the container ran out of memory"
 _TRIES = 2  # a box that was lost from outside is made again once
 
 Value = TypeVar("Value")
+Parameters = ParamSpec("Parameters")
 Answer = Mapping[str, object]
+
+
+class _Owner(Protocol):
+    """A sandbox, as its boxes need it; `DockerSandbox` says what each does."""
+
+    settings: SandboxSettings
+    slots: MachineSlots
+
+    async def engine(self) -> Engine: ...
+    async def start(self, volume: Volume | None, language: str) -> Running: ...
+    def discard(self, running: Running) -> asyncio.Task[None]: ...
+    async def remove_volume(self, volume: Volume) -> None: ...
+    async def call(
+        self,
+        function: Callable[Parameters, Value],
+        *args: Parameters.args,
+        **kwargs: Parameters.kwargs,
+    ) -> Value: ...
 
 
 class DockerBox:
@@ -36,9 +53,7 @@ class DockerBox:
     again before each run, and packages are on a volume: between runs no container is needed.
     """
 
-    def __init__(
-        self, sandbox: "DockerSandbox", code: str, *, bare: bool, language: str = "python"
-    ) -> None:
+    def __init__(self, sandbox: _Owner, code: str, *, bare: bool, language: str = "python") -> None:
         self._sandbox = sandbox
         self._settings = sandbox.settings
         self._jobs = Jobs(sandbox.settings, code, bare=bare, language=language)

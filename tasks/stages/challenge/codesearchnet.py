@@ -18,15 +18,9 @@ from infra.records import Record, query_id_of
 from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
-from tasks.benchmarks.challenge import (
-    LANGUAGES,
-    GradeRow,
-    Prediction,
-    challenge_queries,
-    write_grades,
-    write_predictions,
-)
-from tasks.benchmarks.trec import read_run
+from tasks.benchmarks.challenge import GradeRow, Prediction, write_grades, write_predictions
+from tasks.inputs.challenge import LANGUAGES, challenge_queries
+from tasks.inputs.trec import read_run
 from tasks.runtime.caching import stage
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.challenge.rankings import Search

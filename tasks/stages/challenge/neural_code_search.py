@@ -13,10 +13,10 @@ from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
 from infra.store import Database, corpus
 from infra.words import words
-from tasks.benchmarks.trec import read_run
 from tasks.corpus.aroma import THRESHOLD, features_of, similarity
 from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.encoders import encoders
+from tasks.inputs.trec import read_run
 from tasks.ranking.methods import renamed
 from tasks.runtime.caching import stage
 from tasks.runtime.run_logger import get_run_logger

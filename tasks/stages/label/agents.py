@@ -104,7 +104,7 @@ def agents_beside_people(
 def write_truth(database: Database, sample: Sample, file: Path) -> int:
     """Write the majority's labels of a sample, each person's beside; return how many.
 
-    As `tasks.benchmarks.labelled_pairs` reads them, which `cosqa compare-annotators` does.
+    As `tasks.inputs.truth` reads them, which `cosqa compare-annotators` does.
     """
     last = last_votes(samples.readable_votes(database, sample))
     labels = {key: label for key, label in majority_labels(last).items() if label in (0, 1)}

@@ -15,9 +15,10 @@ from infra.records import Code, Query
 from infra.settings import PublishSettings
 from infra.store import Database, candidates, samples
 from infra.store.samples import Sample, SampleItem
-from tasks.benchmarks.pairs import Pairs, read_pairs
 from tasks.benchmarks.runs import NOTHING, Rankings
-from tasks.benchmarks.trec import read_run
+from tasks.inputs.formats import read_pairs
+from tasks.inputs.pairs import Pairs
+from tasks.inputs.trec import read_run
 from tasks.stages.coverage import current_labels_of
 from tasks.stages.scoring import OpenBenchmark, open_benchmark, stored_runs
 

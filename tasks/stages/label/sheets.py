@@ -15,13 +15,9 @@ from infra.settings import SandboxSettings
 from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem, ShownItem
 from infra.store.votes import load_votes, record_votes
-from tasks.benchmarks.label_sheets import (
-    COLUMNS,
-    LabelRow,
-    read_label_sheet,
-    write_label_sheet,
-)
-from tasks.files.text import printable
+from tasks.benchmarks.sheets import COLUMNS, write_sheet
+from tasks.inputs.sheets import LabelRow, read_label_sheet
+from tasks.inputs.text import printable
 from tasks.reports.text import visible
 from tasks.stages.label.guidelines import guidelines
 from tasks.stages.sandbox import run_programs
@@ -57,7 +53,7 @@ def write_sheets(
             for item in samples.items_for(database, sample, name)
         ]
         with space_on(folder, OTHER_OUTPUT):
-            write_label_sheet(file, rows)
+            write_sheet(file, list(rows[0]), rows)
     means = "".join(f"{word}: {text}\n" for word, text in guidelines(sample).items())
     write_outputs(folder, {f"{sample.sample_id}-guidelines.txt": means})
     return list(files.values())

@@ -27,6 +27,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
 from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key
+from tasks.stages.study.files import benchmark_facts, matches_of, read_annotators
 from tasks.stages.study.overlap import Overlaps
 from tasks.statistics.rounds import alphas_of_rounds
 from tasks.studies import (
@@ -35,7 +36,6 @@ from tasks.studies import (
     Mean,
     Missing,
 )
-from tasks.studies._files import benchmark_facts, matches_of, read_annotators
 from tasks.studies.benchmark import METRICS as OF_METHODS
 from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from infra.identity import digest, digest_of_set, mark
 from infra.settings import EncoderSettings, PublishSettings, RaySettings
 from infra.store import Database
-from tasks.benchmarks.pair_splits import find_split, split_path
-from tasks.benchmarks.pairs import Pairs, overlap, read_pairs
 from tasks.encoders import encoders
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import StudiedMethod
+from tasks.inputs.formats import find_split, read_pairs, split_path
+from tasks.inputs.pairs import Pairs, overlap
 from tasks.reports.kape import KapeReport, kape_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage

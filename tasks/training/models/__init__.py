@@ -1,6 +1,6 @@
 """Models that are trained from nothing, one file each: joint embeddings of queries and code.
 
-To add one, write a file with a subclass of `tasks.training.models._joint.JointModel` and decorate
+To add one, write a file with a subclass of `tasks.training.joint.JointModel` and decorate
 it with ``@models.register("name")``, the name being that of the file; its ``recipe`` is how its
 paper trains it. `tests/tasks/training/models/test_conformance.py` tests it from then on. After
 ``cosqa train --base NAME`` it is an encoder, which ``checkpoint:FOLDER`` names.

@@ -19,9 +19,9 @@ from torch.nn.functional import dropout, embedding, pad
 
 from infra.languages import language_of
 from tasks.encoders import Kind
-from tasks.training.models._joint import Features
+from tasks.training.joint import Features
+from tasks.training.model_text import PADDING, code_tokens, ids, query_tokens, vocabulary
 from tasks.training.models._layers import TokenModel, WeightedMean
-from tasks.training.models._text import PADDING, code_tokens, ids, query_tokens, vocabulary
 from tasks.training.recipes import Recipe
 
 SIZE = 128

@@ -8,7 +8,7 @@ from gensim.models import FastText
 from gensim.models.fasttext import FastTextKeyedVectors, ft_ngram_hashes
 
 from infra.words import words
-from tasks.training.models._text import UNKNOWN
+from tasks.training.model_text import UNKNOWN
 
 SIZE = 100
 

@@ -14,8 +14,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from tasks.encoders import Kind
-from tasks.training.models._joint import JointModel
-from tasks.training.models._text import PADDING, Split, code_tokens, ids, query_tokens, vocabulary
+from tasks.training.joint import JointModel
+from tasks.training.model_text import PADDING, Split, code_tokens, ids, query_tokens, vocabulary
 from tasks.training.recipes import Recipe
 
 WEIGHTS = "model.safetensors"

@@ -13,10 +13,10 @@ from torch.nn.functional import dropout
 
 from infra.words import words
 from tasks.encoders import Kind
+from tasks.training.joint import Features
+from tasks.training.model_text import PADDING, bag, calls, name_words
 from tasks.training.models import models
-from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, BidirectionalLstm, TokenModel, max_pooled
-from tasks.training.models._text import PADDING, bag, calls, name_words
 
 _SIZE, _HIDDEN, _FUSED, _DROPOUT = 100, 200, 400, 0.25
 

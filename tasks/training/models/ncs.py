@@ -19,9 +19,9 @@ from torch.nn.functional import embedding_bag
 from torch.nn.utils.rnn import pad_sequence
 
 from tasks.encoders import Kind
+from tasks.training.joint import Features, JointModel
 from tasks.training.models import models
 from tasks.training.models._fasttext import SIZE, fasttext, ngrams, words_of
-from tasks.training.models._joint import Features, JointModel
 from tasks.training.models._layers import WEIGHTS
 from tasks.training.recipes import Recipe
 

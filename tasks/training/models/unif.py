@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from infra.words import words
 from tasks.encoders import Kind
+from tasks.training.joint import Features
+from tasks.training.model_text import PADDING
 from tasks.training.models import models
 from tasks.training.models._fasttext import SIZE, fasttext, words_of
-from tasks.training.models._joint import Features
 from tasks.training.models._layers import MARGIN_RECIPE, TokenModel, attended
-from tasks.training.models._text import PADDING
 from tasks.training.recipes import Recipe
 
 

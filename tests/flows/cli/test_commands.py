@@ -25,9 +25,9 @@ from flows.options import overrides_of, questions, settings_of
 from infra.errors import EncoderError, SettingsError, SourceError
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
 from infra.settings.presets import load_preset
+from infra.settings.sections import USUAL_METRICS
 from infra.store import open_database
 from tasks.encoders import encoders
-from tasks.reports.leaderboard import METRICS
 from tasks.retrievers import retrievers
 from tasks.runtime.input_checks import check_estimate, check_kape
 from tasks.sources import sources
@@ -175,7 +175,7 @@ def test_help_says_how_long_lists_of_names_are_printed() -> None:
         ("[source]\npath = 'src'\n", "benchmark", ("preset none", "source python-source",
                                                    "path src", "top-k 20", "encoder minilm")),
         ("[search]\nencoders = ['codet5p', 'minilm']\n", "evaluate",
-         ("encoder codet5p, minilm", f"metric {', '.join(METRICS)}", "top-k 5",
+         ("encoder codet5p, minilm", f"metric {', '.join(USUAL_METRICS)}", "top-k 5",
           "method all lexical methods and the chosen encoders")),
         ("preset = 'cosqa-plus-v2'\n", "annotate", ("preset cosqa-plus-v2", "limit all queries")),
         ("", "estimate", ("method the chosen encoders",)),

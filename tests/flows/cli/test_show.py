@@ -11,10 +11,10 @@ from flows.cli.app import app
 from flows.cli.tools import Kind
 from infra.errors import SettingsError
 from infra.settings import EvaluationSettings
+from infra.settings.sections import USUAL_METRICS
 from tasks.encoders import encoders
 from tasks.filters import filters
 from tasks.metrics import metrics
-from tasks.reports.leaderboard import METRICS
 from tasks.sources import sources
 
 
@@ -44,7 +44,7 @@ def test_the_settings_are_toml_and_hold_what_was_chosen(monkeypatch: pytest.Monk
 
 def test_the_usual_metrics_are_named_where_they_can_be_set() -> None:
     description = EvaluationSettings.model_fields["metrics"].description or ""
-    assert ", ".join(METRICS) in description
+    assert ", ".join(USUAL_METRICS) in description
 
 
 def test_misspelt_options_of_the_source_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

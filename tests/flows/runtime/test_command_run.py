@@ -1,6 +1,6 @@
 """Laws of a command's run: it is told as it is, also where signals, kills or a busy server end it.
 
-Covers `flows.cli.app` and `flows.cli.main` too.
+Covers `flows.cli.app`, `flows.cli.main` and `stopping` too.
 """
 
 import signal

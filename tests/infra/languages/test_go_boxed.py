@@ -1,6 +1,6 @@
 """Go has mutants with one mistake each, whose results keep their types.
 
-Covers `infra.languages.go` and `infra.languages._mutation`.
+Covers `infra.languages.go` and `infra.syntax.mutation`.
 """
 
 from infra.languages.go import Go

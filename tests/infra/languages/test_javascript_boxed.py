@@ -1,6 +1,6 @@
 """JavaScript gets a module that a box can call, and mutants with one mistake each.
 
-Covers `infra.languages.javascript` and `infra.languages._mutation`.
+Covers `infra.languages.javascript` and `infra.syntax.mutation`.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Laws of the languages that are read by tree-sitter.
 
-They are `go`, `java`, `javascript`, `php` and `ruby`, on `_syntax_tree`.
+They are `go`, `java`, `javascript`, `php` and `ruby`, on `infra.syntax.syntax_tree`.
 """
 
 import time

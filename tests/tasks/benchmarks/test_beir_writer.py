@@ -1,3 +1,5 @@
+"""Laws of the writers of BEIR's folders and of TREC's runs (`beir`, `trec`)."""
+
 import csv
 import json
 from itertools import pairwise

@@ -9,9 +9,10 @@ import pytest
 
 from infra.errors import PublishError
 from infra.records import Annotation, Execution, ExecutionResult, OracleReport
-from tasks.benchmarks import RecordedAnnotations, read_benchmark, read_manifest, write_benchmark
+from tasks.benchmarks import RecordedAnnotations, read_manifest, write_benchmark
 from tasks.benchmarks.evidence import ExportedAnnotations
 from tasks.benchmarks.manifest import write_manifest
+from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
 [ONE] = agents_benchmark().evidence

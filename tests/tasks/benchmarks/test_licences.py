@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.records import Code, Label, SourceInfo
-from tasks.benchmarks import read_benchmark, write_benchmark
+from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.benchmark import check_benchmark
 from tasks.benchmarks.licences import (
     UNKNOWN,
@@ -23,6 +23,7 @@ from tasks.benchmarks.redistribution import (
     UNLICENSED,
     without_unlicensed,
 )
+from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
 BSD = "Redistribution and use in source and binary forms, with or without\nmodification, "

@@ -12,10 +12,10 @@ from infra.errors import PublishError
 from infra.records import Code, Label, Query
 from infra.settings import SourceSettings
 from tasks.benchmarks import Benchmark, qrels_of, write_benchmark, write_run
-from tasks.benchmarks.beir import read_beir
 from tasks.benchmarks.mteb import code_languages, mteb_task
 from tasks.benchmarks.runs import Rankings
-from tasks.benchmarks.trec import read_run
+from tasks.inputs.formats.beir import read_beir
+from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate, mean
 from tasks.retrievers import retrievers
 from tasks.sources import open_source

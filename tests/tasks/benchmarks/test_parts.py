@@ -1,130 +1,20 @@
-"""Laws of the parts of benchmarks: rows, runs, splits, readers.
+"""Laws of the parts of benchmarks: rows and runs.
 
-Covers `challenge`, `pair_splits`, `reader`, `rows`, `schemas`, `runs`.
+Covers `qrels`, `rows`, `schemas`, `runs`.
 """
 
-import gzip
-import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from infra.errors import PublishError, SourceError
 from infra.records import Code, Label
-from tasks.benchmarks import (
-    benchmark_fingerprint,
-    read_benchmark,
-    read_manifest,
-    write_benchmark,
-)
-from tasks.benchmarks.benchmark import Benchmark
-from tasks.benchmarks.challenge import Grade, is_right, read_grades
-from tasks.benchmarks.pair_splits import find_split, split_path
-from tasks.benchmarks.pairs import read_pairs
 from tasks.benchmarks.rows import Rows
 from tasks.benchmarks.runs import Numbering, _refuse_sparse, numbered
-from tests.fakes.benchmarks import CODES, agents_benchmark, people_benchmark
+from tests.fakes.benchmarks import CODES, people_benchmark
 from tests.fakes.rankings import rank_scores
-from tests.fakes.studies import csn_annotations
-
-
-def test_grades_keep_their_order_and_their_notes(tmp_path: Path) -> None:
-    file = csn_annotations(tmp_path)
-    file.write_text(file.read_text().replace("Sort,u/a,1,", 'Sort,u/a,1,"sorts, but a copy"'))
-    grades = read_grades(file)["python"]["sort"]
-    assert grades == {"u/a": [Grade(3, ""), Grade(1, "sorts, but a copy")], "u/b": [Grade(0, "")]}
-    assert {url: is_right(given) for url, given in grades.items()} == {"u/a": True, "u/b": False}
-
-
-LINE = json.dumps({"docstring_tokens": ["sort", "a", "list"], "code_tokens": ["def", "f"]}) + "\n"
-
-
-def published(folder: Path) -> None:
-    (folder / "train").mkdir()
-    with gzip.open(folder / "train" / "python_train_0.jsonl.gz", "wt") as file:
-        file.write(LINE)
-
-
-def beir(folder: Path) -> None:
-    (folder / "qrels").mkdir()
-    (folder / "corpus.jsonl").write_text('{"_id": "c", "text": "def f", "title": ""}\n')
-    (folder / "queries.jsonl").write_text('{"_id": "q", "text": "sort a list"}\n')
-    (folder / "qrels" / "train.tsv").write_text("query-id\tcorpus-id\tscore\nq\tc\t1\n")
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        published,
-        beir,
-        lambda folder: (folder / "train.jsonl").write_text(LINE),
-        lambda folder: (folder / "train.json").write_text(
-            '[{"doc": "sort a list", "code": "def f"}]'
-        ),
-    ],
-)
-def test_each_form_is_found_and_read(tmp_path: Path, make: Callable[[Path], object]) -> None:
-    make(tmp_path)
-    pairs = read_pairs(split_path(tmp_path, "train"))
-    assert (pairs.queries, pairs.codes) == (("sort a list",), ("def f",))
-
-
-def test_what_is_missing_or_there_twice_is_said_with_the_way_out(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"absent: there is no such folder of train and test"):
-        split_path(tmp_path / "absent", "train")
-    with pytest.raises(SourceError, match=r"has no test pairs: put them into a folder test or a"):
-        split_path(tmp_path, "test")
-    assert find_split(tmp_path, "valid") is None
-    published(tmp_path)
-    (tmp_path / "train.jsonl").write_text(LINE)
-    with pytest.raises(SourceError, match=r"has train and train\.jsonl: move all but one away"):
-        split_path(tmp_path, "train")
-
-
-@pytest.mark.parametrize("benchmark", [people_benchmark(), agents_benchmark()])
-def test_an_export_is_read_back_as_what_it_was_written_from(
-    tmp_path: Path, benchmark: Benchmark
-) -> None:
-    write_benchmark(benchmark, tmp_path / "b", include_undecided=True)
-    read = read_benchmark(tmp_path / "b")
-    assert benchmark_fingerprint(read) == benchmark_fingerprint(benchmark)
-    assert list(read.evidence) == list(benchmark.evidence)
-    assert (read.undecided, read.failed, read.dropped) == (
-        benchmark.undecided,
-        benchmark.failed,
-        benchmark.dropped,
-    )
-
-
-def test_a_changed_export_is_refused(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    (tmp_path / "b" / "labels.parquet").write_bytes(b"")
-    with pytest.raises(PublishError, match=r"labels.parquet was changed"):
-        read_benchmark(tmp_path / "b")
-
-
-@pytest.mark.parametrize("name", ["../../elsewhere", "a\0b", "", "a\x1b[31m"])
-def test_an_export_whose_name_is_no_folder_s_is_refused(tmp_path: Path, name: str) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    file = tmp_path / "b" / "manifest.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "name": name}))
-    with pytest.raises(PublishError, match="is not a manifest"):
-        read_manifest(tmp_path / "b")
-
-
-def test_an_export_of_before_there_were_recipes_of_labels_is_read(tmp_path: Path) -> None:
-    written = write_benchmark(agents_benchmark(), tmp_path / "b")
-    file = tmp_path / "b" / "manifest.json"
-    manifest = json.loads(file.read_text("utf-8"))
-    del manifest["recipes"]
-    file.write_text(json.dumps(manifest), encoding="utf-8")
-    assert read_manifest(tmp_path / "b") == written
-    assert read_benchmark(tmp_path / "b").recipes == ()
-
 
 ROWS = Rows.of(Code, CODES)
 

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError
-from tasks.benchmarks import Benchmark, QuerySpecification, read_benchmark, write_benchmark
+from tasks.benchmarks import Benchmark, QuerySpecification, write_benchmark
 from tasks.benchmarks.redistribution import without_unlicensed
+from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import CODES, QUERIES, agents_benchmark
 
 FILE = "specifications.parquet"

@@ -7,8 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.benchmarks import benchmark_fingerprint, read_benchmark, read_manifest, write_benchmark
+from tasks.benchmarks import benchmark_fingerprint, read_manifest, write_benchmark
 from tasks.benchmarks.splits import count_matches, split_queries, split_repositories
+from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import QUERIES, people_benchmark
 
 MATCHES = {f"q{number}": number % 4 for number in range(103)}

@@ -1,6 +1,6 @@
 """Aroma's simplified trees and features against those worked out by hand.
 
-Covers `infra.languages._simplified_tree` too.
+Covers `infra.syntax.simplified_tree` too.
 """
 
 from collections import Counter

@@ -3,8 +3,11 @@
 Covers `merging`, `parsed_code`.
 """
 
+from collections.abc import Iterable, Iterator
+
 import pytest
 
+from infra.collected import Collected, Item, whole
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import LABEL_OF_DROPPED, REPEATED_CODE, REPEATED_QUERY, Merged
@@ -16,23 +19,26 @@ GOOD, BAD = "def f(x):\n    return x", "def f(x):\n    print x"
 NOT_PARSED = "function does not parse: Python 2 statement"
 
 
-def merged(*texts: str) -> Merged:
-    collection = Merged(FilterChain(("parseable",)))
-    for text in texts:
-        collection.add_function(parse_function(text, "here"))
-    return collection
+def collected_of(texts: Iterable[str], labels: Iterable[Label] = (), *queries: Query) -> Collected:
+    merged = Merged(FilterChain(("parseable",)))
+
+    def items() -> Iterator[Item]:
+        yield from merged.queries(queries)
+        yield from merged.codes(parse_function(text, "here") for text in texts)
+        yield from merged.labels(labels)
+
+    return whole(merged.streamed(INFO, items()))
 
 
 def test_what_a_filter_drops_is_counted_by_reason() -> None:
-    collected = merged(GOOD, BAD, BAD, f"{GOOD}  \n", "x = 1").collected(INFO)
+    collected = collected_of((GOOD, BAD, BAD, f"{GOOD}  \n", "x = 1"))
     assert [code.text for code in collected.codes] == [GOOD]
     assert collected.dropped == {NOT_PARSED: 2, REPEATED_CODE: 1, "text without a function": 1}
 
 
 def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
-    collection, query = merged(GOOD, BAD), Query.of("q")
-    collection.add_queries([query, Query.of(" q ")])
-    collection.add_labels(
+    query = Query.of("q")
+    labels = [
         Label(
             query_id=query.query_id,
             code_id=parse_function(text, "").code.code_id,
@@ -40,8 +46,8 @@ def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
             relevance=1,
         )
         for text in (GOOD, BAD)
-    )
-    collected = collection.collected(INFO)
+    ]
+    collected = collected_of((GOOD, BAD), labels, query, Query.of(" q "))
     assert [label.code_id for label in collected.labels] == [collected.codes[0].code_id]
     assert collected.dropped == {NOT_PARSED: 1, LABEL_OF_DROPPED: 1, REPEATED_QUERY: 1}
 
@@ -57,28 +63,23 @@ def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
 def test_plain_technical_keywords_are_left_out_with_their_labels(
     text: str, is_keyword: bool
 ) -> None:
-    chain = FilterChain(("technical-keywords",))
-    collection, stream = Merged(chain), Merged(chain)
+    stream = Merged(FilterChain(("technical-keywords",)))
     function = parse_function("def f(x):\n    return x", "here")
     asked = [Query.of(text), Query.of("sort a list")]
     labels = [
         Label(query_id=query.query_id, code_id=function.code.code_id, origin="o", relevance=1.0)
         for query in asked
     ]
-    collection.add_queries(asked)
-    collection.add_function(function)
-    collection.add_labels(labels)
-    found = collection.collected(INFO)
-    kept = asked[is_keyword:]
-    assert [*found.queries] == kept == [*stream.queries(asked)]
-    assert [*found.labels] == labels[is_keyword:] == [*stream.new_labels(labels)]
-    counts = {"query that is a plain technical keyword": 1, LABEL_OF_DROPPED: 1}
-    assert dict(found.dropped) == (counts if is_keyword else {}) == dict(stream.dropped)
+    assert [*stream.queries(asked)] == asked[is_keyword:]
+    assert [*stream.codes([function])] == [function.code]
+    assert stream.labels(labels) == labels[is_keyword:] == [*stream.new_labels(labels)]
+    counts = {"query that is a plain technical keyword": 1, LABEL_OF_DROPPED: 2}
+    assert dict(stream.dropped) == (counts if is_keyword else {})
 
 
 def test_a_collection_whose_functions_are_all_dropped_is_refused_with_the_reasons() -> None:
     with pytest.raises(SourceError, match=r"toy has no function.*1 x function does not parse"):
-        merged(BAD).collected(INFO)
+        collected_of([BAD])
 
 
 DEEP = "def f(x):\n    return " + "(" * 300 + "x" + ")" * 300

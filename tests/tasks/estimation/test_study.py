@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from infra.errors import EstimationError
-from tasks.benchmarks.pairs import Overlap, Pairs, overlap
 from tasks.estimation.study import rival_names, study_figures, study_steps
 from tasks.estimation.study_figures import (
     BUDGETS,
@@ -26,6 +25,7 @@ from tasks.estimators import (
     ranks_among,
 )
 from tasks.estimators.kape import KAPE
+from tasks.inputs.pairs import Overlap, Pairs, overlap
 
 TESTED = 81
 

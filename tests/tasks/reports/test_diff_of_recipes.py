@@ -15,8 +15,9 @@ from infra.settings import (
     StoreSettings,
 )
 from sandbox.backends import backends
-from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
-from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.benchmarks import Benchmark, write_benchmark
+from tasks.inputs.formats.export import read_benchmark
+from tasks.inputs.truth import TruePair
 from tasks.reports.diff import difference
 from tests.fakes.annotations import judged
 from tests.fakes.benchmarks import SOURCE

@@ -2,9 +2,9 @@
 
 import pytest
 
+from infra.settings.sections import USUAL_METRICS
 from tasks.benchmarks.runs import rankings_of
 from tasks.reports.leaderboard import (
-    METRICS,
     build_leaderboard,
     judged_share,
     leaderboard_document,
@@ -36,7 +36,7 @@ def test_the_same_scores_give_the_same_leaderboard() -> None:
 
 
 def test_without_methods_there_is_an_empty_leaderboard() -> None:
-    empty = build_leaderboard(benchmark(), "fingerprint", [], METRICS, 50)
+    empty = build_leaderboard(benchmark(), "fingerprint", [], USUAL_METRICS, 50)
     assert empty.rows == ()
     assert "0 of 40 queries" in html_page(leaderboard_document(empty))
 
@@ -44,7 +44,7 @@ def test_without_methods_there_is_an_empty_leaderboard() -> None:
 def test_judgements_that_were_left_out_are_counted_on_the_page() -> None:
     left_out = {"judgement of a code that is not in the corpus": 1_234}
     incomplete = benchmark().model_copy(update={"dropped": left_out})
-    board = build_leaderboard(incomplete, "fingerprint", scores(benchmark()), METRICS, 50)
+    board = build_leaderboard(incomplete, "fingerprint", scores(benchmark()), USUAL_METRICS, 50)
     told = "judgement of a code that is not in the corpus (1,234)"
     assert told in html_page(leaderboard_document(board))
     assert told in markdown_page(leaderboard_document(board))
@@ -55,7 +55,7 @@ def test_languages_have_rows_and_a_mean_in_which_each_counts_alike() -> None:
     languages = {code.code_id: "go" if place < 10 else "" for place, code in enumerate(of.codes)}
     codes = [code.model_copy(update={"language": languages[code.code_id]}) for code in of.codes]
     of = of.model_copy(update={"codes": tuple(codes)})
-    board = build_leaderboard(of, "fingerprint", scores(of), METRICS, 50)
+    board = build_leaderboard(of, "fingerprint", scores(of), USUAL_METRICS, 50)
     asked: dict[str, set[str]] = {"go": set(), "python": set()}
     for label in of.labels:
         if label.relevance > 0:
@@ -96,7 +96,9 @@ def test_queries_are_counted_by_their_matches() -> None:
     assert leaderboard().matches == {2: 40}
     of = benchmark()
     some = tuple(label for place, label in enumerate(of.labels) if place % 4 or place > 40)
-    board = build_leaderboard(of.model_copy(update={"labels": some}), "f", scores(of), METRICS, 50)
+    board = build_leaderboard(
+        of.model_copy(update={"labels": some}), "f", scores(of), USUAL_METRICS, 50
+    )
     assert board.matches == {1: 11, 2: 29}
     assert "| 1 | 11 |" in markdown_page(leaderboard_document(board))
 

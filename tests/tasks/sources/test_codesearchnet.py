@@ -16,9 +16,9 @@ from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
-from tasks.benchmarks.challenge import read_grades
 from tasks.benchmarks.licences import UNKNOWN
 from tasks.corpus.merging import REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
+from tasks.inputs.challenge import read_grades
 from tasks.sources import open_source
 from tasks.sources.codesearchnet import EMPTY, NO_QUERY, UNFOUND
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2

@@ -220,7 +220,7 @@ def test_a_table_of_popularity_that_would_fill_the_memory_is_refused(
     tmp_path: Path, line: bytes, times: int, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if b"\n" in line:
-        monkeypatch.setattr("tasks.files.text._LONGEST_LINE", 1_000)
+        monkeypatch.setattr("tasks.inputs.text._LONGEST_LINE", 1_000)
     folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv.gz"
     table.write_bytes(gzip.compress(HEADER.encode() + line * times))
     with pytest.raises(SourceError, match=rf"projects.csv.gz:\d+: .*{told}"):

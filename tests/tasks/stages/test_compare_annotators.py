@@ -20,7 +20,7 @@ from infra.settings import (
     StoreSettings,
 )
 from sandbox.backends import backends
-from tasks.benchmarks.labelled_pairs import TruePair
+from tasks.inputs.truth import TruePair
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.compare_annotators import (

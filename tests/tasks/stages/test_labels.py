@@ -10,8 +10,9 @@ import pytest
 from infra.records import Label
 from infra.settings import PublishSettings
 from infra.store import generated
-from tasks.benchmarks import Benchmark, read_benchmark, write_benchmark
+from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
+from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tests.tasks.stages.generate.world import (
     CODES,

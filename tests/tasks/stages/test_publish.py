@@ -22,12 +22,8 @@ from infra.settings import PublishSettings, Settings, StoreSettings
 from infra.store import Database, benchmarks, corpus, evidence, open_database, recipes
 from infra.store.annotations import label_origin
 from infra.store.benchmarks import Published
-from tasks.benchmarks import (
-    read_benchmark,
-    read_manifest,
-    verify_export,
-    write_benchmark,
-)
+from tasks.benchmarks import read_manifest, verify_export, write_benchmark
+from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.coverage import labels_by
 from tasks.stages.labels import LabelSet, labels_of_agents
 from tasks.stages.publish import publish_benchmark, published_benchmarks

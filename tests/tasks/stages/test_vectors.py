@@ -9,8 +9,8 @@ from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import Database, open_database
 from tasks.benchmarks import Benchmark
-from tasks.benchmarks.pairs import Pairs
 from tasks.encoders import Kind, encoders
+from tasks.inputs.pairs import Pairs
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import BenchmarkVectors, TextVectors
 from tests.fakes.vectors import add_file

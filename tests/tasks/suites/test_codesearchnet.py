@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SourceError
-from tasks.benchmarks.challenge import read_queries
+from tasks.inputs.challenge import read_queries
 from tasks.suites.codesearchnet import ChallengeScores, read_predictions, read_relevances, score
 
 QUERIES = 'query\nconvert int to string\n"sort, then filter"\nnobody answers\n'

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from infra.errors import EncoderError, TrainingError
 from infra.records import Code
 from tasks.benchmarks.benchmark import qrels_of
-from tasks.benchmarks.pairs import Pairs
+from tasks.inputs.pairs import Pairs
 from tasks.metrics import evaluate, mean
 from tasks.ranking.methods import rank_vectors
 from tasks.search.scores import in_memory

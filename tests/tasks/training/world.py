@@ -12,7 +12,7 @@ from infra.settings import TrainingSettings
 from tasks.encoders import Kind, Vectors
 from tasks.stages.train import TrainingInput
 from tasks.training.job import TrainingJob
-from tasks.training.models._joint import JointModel
+from tasks.training.joint import JointModel
 from tests.fakes.checkpoints import make_checkpoint
 
 WORDS = ("list", "file", "sum", "dict", "tree", "mail", "time", "path", "graph", "image")

@@ -1,6 +1,6 @@
 """Laws of messages and signatures.
 
-Covers `messages`, `signature`.
+Covers `messages`, `programs`, `signature`.
 """
 
 import ast

@@ -3,11 +3,11 @@
 import numpy as np
 
 from infra.records import Code, Label, Query
+from infra.settings.sections import USUAL_METRICS
 from tasks.benchmarks import Benchmark, qrels_of
 from tasks.benchmarks.runs import Rankings
 from tasks.metrics import evaluate
 from tasks.reports.leaderboard import (
-    METRICS,
     Leaderboard,
     MethodScores,
     build_leaderboard,
@@ -52,7 +52,7 @@ def scores(of: Benchmark) -> list[MethodScores]:
     return [
         MethodScores(
             method=name,
-            values=evaluate(run(of, noise), judged, METRICS),
+            values=evaluate(run(of, noise), judged, USUAL_METRICS),
             judged=judged_share(run(of, noise), judged),
         )
         for name, noise in RUNS.items()
@@ -61,4 +61,4 @@ def scores(of: Benchmark) -> list[MethodScores]:
 
 def leaderboard() -> Leaderboard:
     of = benchmark()
-    return build_leaderboard(of, "fingerprint", scores(of), METRICS, 50)
+    return build_leaderboard(of, "fingerprint", scores(of), USUAL_METRICS, 50)

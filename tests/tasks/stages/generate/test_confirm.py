@@ -8,7 +8,7 @@ import pytest
 from infra.errors import SourceError
 from infra.store import Database, generated
 from tasks.stages.generate.confirm import Confirmed, confirm, write_waiting
-from tests.tasks.benchmarks.test_sheets import Row, fill
+from tests.tasks.inputs.test_sheets import Row, fill
 from tests.tasks.stages.generate.world import answer, judged_store
 
 

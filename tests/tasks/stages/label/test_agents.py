@@ -10,7 +10,7 @@ import pytest
 
 from infra.store import Database, samples
 from infra.store.samples import Sample
-from tasks.benchmarks.labelled_pairs import read_truth
+from tasks.inputs.truth import read_truth
 from tasks.stages.label.agents import _scores, agents_beside_people, write_truth
 from tasks.stages.label.sample import sample_candidates
 from tasks.stages.label.sheets import read_sheets, write_sheets

@@ -1,7 +1,7 @@
 """Laws of sheets: what people said comes back exactly, a bad sheet changes nothing.
 
 Covers `tasks.stages.label.sheets`, `tasks.stages.label.guidelines`,
-`tasks.benchmarks.label_sheets`.
+`tasks.inputs.sheets`.
 """
 
 from collections.abc import Callable, Iterator

@@ -14,8 +14,8 @@ from torch.nn.functional import cross_entropy, normalize
 from infra.errors import EncoderError
 from tasks.encoders import Kind
 from tasks.training.encoder import JointEncoder, JointSpec
+from tasks.training.joint import JointModel
 from tasks.training.models import models
-from tasks.training.models._joint import JointModel
 from tasks.training.recipes import RECIPES
 
 QUERIES = ["read a json file", "sort the list", "add two numbers", "send mail"] * 3

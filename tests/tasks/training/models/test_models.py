@@ -1,7 +1,7 @@
 """Laws of the models that are trained from nothing.
 
-Covers `codesearchnet`, `_codesearchnet.py`, `deepcs`, `fasttext`, `layers`, `ncs`, `text`,
-`tok_att`, `unif`.
+Covers `codesearchnet`, `_codesearchnet.py`, `deepcs`, `fasttext`, `layers`, `ncs`,
+`tasks.training.joint`, `tasks.training.model_text`, `tok_att`, `unif`.
 """
 
 import os
@@ -16,16 +16,7 @@ from gensim.models.fasttext import FastTextKeyedVectors
 from torch import nn
 
 from infra.words import words
-from tasks.training.models import models, ncs
-from tasks.training.models._codesearchnet import Convolutions
-from tasks.training.models._fasttext import SIZE, fasttext
-from tasks.training.models._layers import (
-    BidirectionalLstm,
-    WeightedMean,
-    attended,
-    max_pooled,
-)
-from tasks.training.models._text import (
+from tasks.training.model_text import (
     PADDING,
     bag,
     calls,
@@ -34,6 +25,15 @@ from tasks.training.models._text import (
     name_words,
     query_tokens,
     vocabulary,
+)
+from tasks.training.models import models, ncs
+from tasks.training.models._codesearchnet import Convolutions
+from tasks.training.models._fasttext import SIZE, fasttext
+from tasks.training.models._layers import (
+    BidirectionalLstm,
+    WeightedMean,
+    attended,
+    max_pooled,
 )
 from tasks.training.models.deepcs import DeepCs
 from tasks.training.models.ncs import Ncs

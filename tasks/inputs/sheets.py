@@ -1,0 +1,189 @@
+"""Sheets that people filled in: labels of a sample, and verdicts on written answers.
+
+Spreadsheets change files: their separators, UTF-16, byte order marks, line ends, the order of rows
+and columns and a grade ``1.0`` are read all the same.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from infra.errors import SourceError
+from infra.ids import QueryId
+from infra.records import Difficulty
+from tasks.benchmarks.sheets import COLUMNS, OF_ANSWERS, TO_FILL, plain
+from tasks.inputs.csv import CsvRow, read_header, read_rows, whole_number
+
+UNDECIDED = "?"
+_DIFFICULTIES: Mapping[str, Difficulty] = {name: name for name in get_args(Difficulty)}
+_MOST_ITEMS = 10**7
+_MOST_ANSWERS = 10**6
+
+
+def _rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[CsvRow]:
+    """Yield the rows as they were before they were made inert."""
+    for place, cells in read_rows(file, columns, optional):
+        yield CsvRow(place, {name: plain(cell) for name, cell in cells.items()})
+
+
+class LabelRow(NamedTuple):
+    """A row that an annotator filled in; each reading of a cell refuses what cannot be in it.
+
+    Attributes:
+        place: Its file and line.
+        cells: Column → text; no cell for the grade is empty.
+        owner: The annotator of most rows of the sheet.
+    """
+
+    place: str
+    cells: Mapping[str, str]
+    owner: str
+
+    def wrong(self, column: str, right: str) -> SourceError:
+        """Return the error of a cell, with what would be right."""
+        return SourceError(f"{self.place}: {column} {self.cells[column][:40]!r}: {right}")
+
+    @property
+    def item(self) -> int:
+        """The item's number."""
+        number = whole_number(_whole(self.cells["item"]), 1, _MOST_ITEMS)
+        if number is None:
+            raise self.wrong("item", "leave sample, item and annotator as they are")
+        return number
+
+    def relevance(self, highest: int) -> float | None:
+        """Return the grade, None of one that is undecided."""
+        grade = whole_number(_whole(self.cells["grade"]), 0, highest)
+        if grade is None and self.cells["grade"] != UNDECIDED:
+            right = f"it must be a number from 0 to {highest}, {UNDECIDED} for undecided, or empty"
+            raise self.wrong("grade", right)
+        return grade
+
+    @property
+    def choice(self) -> int | None:
+        """The preferred code, the first (0) or the second (1); None for neither."""
+        sides = {"A": 0, "B": 1, UNDECIDED: None}
+        if (choice := self.cells["choice"].upper()) not in sides:
+            raise self.wrong("choice", f"it must be A, B, {UNDECIDED} for undecided, or empty")
+        return sides[choice]
+
+    @property
+    def difficulties(self) -> tuple[Difficulty, ...]:
+        """The reason why the pair was hard to grade."""
+        words = re.split(r"[,;\n]", self.cells["notes"].lower())
+        names = [word.strip().replace(" ", "_") for word in words if word.strip()]
+        if not set(names) <= _DIFFICULTIES.keys():
+            right = f"write {', '.join(_DIFFICULTIES)}; other words belong into comment"
+            raise self.wrong("notes", right)
+        return tuple(_DIFFICULTIES[name] for name in dict.fromkeys(names))
+
+    @property
+    def minutes(self) -> float | None:
+        """The minutes that it took, None where they were not told."""
+        cell = self.cells["minutes"].replace(",", ".")
+        if not cell:
+            return None
+        if not re.fullmatch(r"\d{1,5}(\.\d{1,9})?", cell):
+            raise self.wrong("minutes", "they must be a number, such as 2.5")
+        return float(cell)
+
+
+def _whole(cell: str) -> str:
+    """Return a cell without the fraction that spreadsheets add to a whole number."""
+    return re.sub(r"[.,]00?\Z", "", cell)
+
+
+def read_label_sheet(file: Path) -> Iterator[LabelRow]:
+    """Yield the rows of a sheet that were filled in.
+
+    Raises:
+        SourceError: The file is no such sheet, or a row has something but no grade.
+    """
+    columns = COLUMNS["preference" if "choice" in read_header(file) else "pairs"]
+    rows = list(_rows(file, columns))
+    owners = Counter(cells["annotator"] for _, cells in rows).most_common(1)
+    graded = "choice" if "choice" in columns else "grade"
+    for place, cells in rows:
+        if cells[graded]:
+            yield LabelRow(place, cells, owners[0][0])
+        elif filled := [name for name in TO_FILL if cells.get(name)]:
+            raise SourceError(
+                f"{place}: {filled[0]} is filled in, {graded} is not: fill it in, {UNDECIDED} "
+                "for undecided"
+            )
+
+
+class AnswerRow(NamedTuple):
+    """A person's verdict on a written answer, whose code they may have changed.
+
+    Attributes:
+        place: The row's file and line.
+        annotator: The person.
+        code: The answer's code.
+        relevance: 1 confirms it, 0 refuses it.
+        note: What the person wrote beside it.
+        collection: That of the query.
+        query_id: The query.
+        ordinal: The answer's number among those to the query.
+    """
+
+    place: str
+    annotator: str
+    code: str
+    relevance: int
+    note: str
+    collection: str
+    query_id: QueryId
+    ordinal: int
+
+
+def is_filled(file: Path) -> bool:
+    """Return True if somebody has begun to fill in a sheet of answers, or the file is none."""
+    try:
+        rows = read_rows(file, OF_ANSWERS)
+        return any(cells[name] for _, cells in rows for name in ("annotator", "relevance", "notes"))
+    except SourceError:
+        return True
+
+
+def read_answers(file: Path) -> list[AnswerRow]:
+    """Return people's verdicts on answers; a row without relevance is not graded.
+
+    Raises:
+        SourceError: A column is missing, a relevance is neither 0 nor 1, the number of an answer is
+            none, or a row names no annotator, query or code.
+    """
+    required = [name for name in OF_ANSWERS if name != "notes"]
+    return [
+        answer
+        for place, cells in _rows(file, required, ["notes"])
+        if (cells["annotator"] or cells["relevance"]) and (answer := _answer(place, cells))
+    ]
+
+
+def _answer(place: str, cells: Mapping[str, str]) -> AnswerRow | None:
+    """Return a row as a verdict, None where it is not graded."""
+    for name in ("annotator", "query", "code"):
+        if not cells[name]:
+            raise SourceError(f"{place}: {name} is empty")
+    if not cells["relevance"]:
+        return None
+    relevance = whole_number(cells["relevance"], 0, 1)
+    if relevance is None:
+        cell = cells["relevance"][:40]
+        raise SourceError(f"{place}: relevance {cell!r}: it must be 0 to 1, or empty")
+    ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
+    if ordinal is None:
+        raise SourceError(f"{place}: answer {cells['answer'][:40]!r} is no number")
+    return AnswerRow(
+        place=place,
+        annotator=cells["annotator"],
+        code=cells["code"],
+        relevance=relevance,
+        note=cells.get("notes", ""),
+        collection=cells["collection"],
+        query_id=QueryId(cells["query_id"]),
+        ordinal=ordinal,
+    )

@@ -1,0 +1,272 @@
+"""BEIR folders come in as benchmarks, ours and other people's."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from infra.errors import SourceError
+from tasks.benchmarks import write_benchmark
+from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.runs import rankings_of
+from tasks.benchmarks.splits import repositories_by_query
+from tasks.inputs.formats import find_split, read_pairs
+from tasks.inputs.formats.beir import Beir, read_beir
+from tasks.metrics import evaluate
+from tasks.reports.diff import difference
+from tests.fakes.benchmarks import people_benchmark
+
+
+def split_of(path: Path, usual: str = "") -> tuple[Path, str] | None:
+    found = Beir.at(path, usual)
+    return (found.path, found.split) if found else None
+
+
+def test_an_exported_folder_comes_in_as_what_went_out(tmp_path: Path) -> None:
+    out = people_benchmark()
+    write_benchmark(out, tmp_path / "b")
+    found = read_beir(tmp_path / "b" / "beir")
+    assert {code.code_id: code.text for code in found.codes} == {
+        code.code_id: code.text for code in out.codes
+    }
+    pairs = {(label.query_id, label.code_id, label.relevance) for label in out.labels}
+    assert {(label.query_id, label.code_id, label.relevance) for label in found.labels} == pairs
+    texts = {query.query_id: query.text for query in out.queries}
+    judged = {label.query_id for label in out.labels}
+    assert {query.query_id: query.text for query in found.queries} == {
+        query: texts[query] for query in judged
+    }
+
+
+def beir(folder: Path, corpus: list[object], queries: list[object], qrels: str) -> Path:
+    (folder / "qrels").mkdir()
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n" + qrels)
+    return folder
+
+
+def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) -> None:
+    corpus: list[object] = [{"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}}]
+    queries: list[object] = [{"_id": "1", "text": "q"}, {"_id": "2", "text": "not judged"}]
+    found = read_beir(beir(tmp_path, corpus, queries, "1\td1\t1\n"), "dev")
+    assert [code.text for code in found.codes] == ["A b"]
+    assert [query.query_id for query in found.queries] == ["1"]
+    assert found.label_origin == "beir:dev"
+
+
+@pytest.mark.parametrize(
+    ("corpus", "qrels", "message"),
+    [
+        (
+            [{"_id": "d", "text": "b"}] * 2,
+            "1\td\t1\n",
+            r"corpus.jsonl:2: id 'd' is taken already by .*:1",
+        ),
+        ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
+        ([{"_id": "d", "text": "b"}], "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
+        ([{"_id": "d", "text": "b"}], "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
+        ([{"_id": "d", "text": "b"}], "1\td\n", r"dev.tsv:2: 2 fields where query code relevance"),
+        ([{"_id": "d", "text": "b"}], "1\td\tx\n", r"dev.tsv:2: relevance is 'x', no number"),
+        ([{"_id": "d", "text": "b"}], "", r"dev.tsv judges no code as relevant"),
+        ([{"_id": "d", "text": "b"}], "1\td\t0\n", r"dev.tsv judges no code as relevant"),
+    ],
+)
+def test_a_bad_folder_is_an_error(
+    tmp_path: Path, corpus: list[object], qrels: str, message: str
+) -> None:
+    folder = beir(tmp_path, corpus, [{"_id": "1", "text": "q"}], qrels)
+    with pytest.raises(SourceError, match=message):
+        read_beir(folder, "dev")
+
+
+def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    folder = beir(tmp_path, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "")
+    with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
+        read_beir(folder)
+
+
+def small(folder: Path) -> Path:
+    return beir(folder, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "1\td\t1\n")
+
+
+def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> None:
+    folder = small(tmp_path)
+    dev, train = (folder / "qrels" / f"{split}.tsv" for split in ("dev", "train"))
+    assert split_of(folder) == split_of(dev) == (folder, "dev")
+    train.write_bytes(dev.read_bytes())
+    with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.tsv, .*train\.tsv"):
+        split_of(folder, usual="test")
+    assert split_of(train, usual="test") == (folder, "train")
+    dev.rename(folder / "qrels" / "test.tsv")
+    assert split_of(folder, usual="test") == (folder, "test")
+    assert split_of(folder / "qrels" / "valid.tsv") is split_of(folder / "qrels") is None
+
+
+def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_path: Path) -> None:
+    folder = small(tmp_path)
+    files = [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "dev.tsv"]
+    plain = read_beir(folder, "dev")
+    for file in files:
+        packed = file.with_name(f"{file.name}.gz")
+        packed.write_bytes(gzip.compress(file.read_bytes()))
+        with pytest.raises(SourceError, match=rf"{file.name} is there compressed too"):
+            read_beir(folder, "dev")
+        file.unlink()
+    assert split_of(folder) == split_of(folder / "qrels" / "dev.tsv.gz") == (folder, "dev")
+    found = read_beir(folder, "dev")
+    assert (found.labels, len(found.codes)) == (plain.labels, 1)
+
+
+@pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl"])
+@pytest.mark.parametrize("unfit", ["a b", "a\nb", "a\u2028b", " a", "a\u0000"])
+def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> None:
+    write_benchmark(people_benchmark(), tmp_path)
+    line = json.dumps({"_id": unfit, "text": "x = 1"})
+    (tmp_path / "beir" / file).write_text(f"{line}\n")
+    with pytest.raises(SourceError, match=rf"{file}:1: .*_id"):
+        read_beir(tmp_path / "beir")
+
+
+FOUND = [("q1", "c1", 1.0), ("q2", "c2", 2.0)]
+HEADER = "query-id\tcorpus-id\tscore\n"
+TWO = "q1\tc1\t1\nq2\tc2\t2\n"
+
+
+def judged(folder: Path, qrels: str, name: str = "test.tsv") -> Path:
+    """Write a folder of two queries and two codes with qrels."""
+    (folder / "qrels").mkdir(exist_ok=True)
+    for file, letter in (("corpus", "c"), ("queries", "q")):
+        lines = (json.dumps({"_id": f"{letter}{n}", "text": "x"}) for n in (1, 2))
+        (folder / f"{file}.jsonl").write_text("\n".join(lines))
+    (folder / "qrels" / name).write_text(qrels)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "qrels",
+    [
+        HEADER + TWO,
+        TWO,
+        f"\ufeff{TWO}",
+        f"\ufeff{HEADER}{TWO}",
+        TWO.replace("\n", "\r\n"),
+        f"\n \n{TWO}",
+        f"\n{HEADER}\n{TWO}",
+        f"qid pid label\n{TWO}",
+        "score\tcorpus-id\tquery-id\n1\tc1\tq1\n2\tc2\tq2\n",
+    ],
+)
+def test_no_judgement_is_taken_for_a_header(tmp_path: Path, qrels: str) -> None:
+    found = read_beir(judged(tmp_path, qrels))
+    assert [(label.query_id, label.code_id, label.relevance) for label in found.labels] == FOUND
+
+
+@pytest.mark.parametrize(
+    ("qrels", "problem"),
+    [
+        ("q1\tc1\tyes\nq2\tc2\t1\n", r"test.tsv:1: relevance is 'yes', no number"),
+        ("q1\tc9\t1,0\nq2\tc2\t1\n", r"test.tsv:1: relevance is '1,0', no number"),
+        ("q1 0 c1 1\nq2 0 c2 1\n", r"test.tsv:1: 4 fields where query code relevance"),
+        (f"{HEADER}{HEADER}{TWO}", r"test.tsv:2: relevance is 'score', no number"),
+        ("q1 c1 nan\nq2 c2 1\n", r"'c1' for query 'q1' is nan"),
+    ],
+)
+def test_a_first_line_without_a_reading_is_an_error(
+    tmp_path: Path, qrels: str, problem: str
+) -> None:
+    with pytest.raises(SourceError, match=problem):
+        read_beir(judged(tmp_path, qrels))
+
+
+def line(query: object, code: object, score: object) -> str:
+    return json.dumps({"query-id": query, "corpus-id": code, "score": score, "other": 1}) + "\n"
+
+
+def test_qrels_in_json_lines_are_those_of_the_same_table(tmp_path: Path) -> None:
+    plain = read_beir(judged(tmp_path, TWO))
+    folder = judged(tmp_path, line("q1", "c1", 1) + "\n" + line("q2", "c2", 2.0), "test.jsonl")
+    table, lines = folder / "qrels" / "test.tsv", folder / "qrels" / "test.jsonl"
+    with pytest.raises(SourceError, match=r"test\.jsonl is the same split as test\.tsv"):
+        read_beir(folder)
+    table.unlink()
+    assert split_of(folder) == split_of(lines) == (folder, "test")
+    assert find_split(folder, "test") == lines
+    assert read_beir(folder) == plain
+    packed = folder / "qrels" / "dev.jsonl.gz"
+    packed.write_bytes(gzip.compress(lines.read_bytes()))
+    assert split_of(packed) == (folder, "dev")
+    assert find_split(folder, "dev") == packed
+    assert read_beir(folder, "dev").labels
+    with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.jsonl\.gz.*test\.jsonl"):
+        split_of(folder)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "problem"),
+    [
+        (line("q1", "c1", True), r"test.jsonl:1: score: "),
+        (line("q2", "c2", 1) + line("q1", "c1", "1"), r"test.jsonl:2: score: "),
+        (line("q1", "c1", float("nan")), r"test.jsonl:1: score: "),
+        (line("q1", "c1", None), r"test.jsonl:1: score: "),
+        (line(1, "c1", 1), r"test.jsonl:1: query-id: "),
+        (line("q 1", "c1", 1), r"test.jsonl:1: query-id: "),
+        (TWO, r"test.jsonl:1: column 1: "),
+        (line("q1", "c1", 1).replace("other", "score"), r"test.jsonl:1: .*key 'score' twice"),
+        (line("q1", "c1", 1) + line("q1", "c1", 0), r"'c1' is judged twice for query 'q1'"),
+    ],
+)
+def test_a_json_line_without_a_reading_is_an_error(
+    tmp_path: Path, qrels: str, problem: str
+) -> None:
+    with pytest.raises(SourceError, match=problem):
+        read_beir(judged(tmp_path, qrels, "test.jsonl"))
+
+
+def test_judged_codes_that_are_missing_are_told_and_count_as_never_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = judged(tmp_path, f"{TWO}q1\tc9\t1\nq2\tc8\t0\nq2\tc9\t1\n")
+    found = read_beir(folder)
+    assert {(label.query_id, label.code_id, label.relevance) for label in found.labels} == {
+        *FOUND, ("q1", "c9", 1.0), ("q2", "c8", 0.0), ("q2", "c9", 1.0)
+    }  # fmt: skip
+    assert found.dropped == {"judged code that is not in the corpus, and counts as never found": 3}
+    assert "not in corpus.jsonl count as never found (3 judgements, of c8, c9 …)" in caplog.text
+    assert len(read_pairs(folder)) == 2
+    assert repositories_by_query(found.codes, found.labels).keys() == {"q1", "q2"}
+
+
+def test_a_query_whose_relevant_codes_are_all_missing_counts_as_for_trec_eval(
+    tmp_path: Path,
+) -> None:
+    found = read_beir(judged(tmp_path, "q1\tc1\t1\nq1\tc7\t1\nq1\tc8\t2\nq2\tc9\t1\n"))
+    rankings = rankings_of({"q1": {"c1": 1.0, "c2": 0.5}, "q2": {"c2": 1.0}})
+    for name, values in {"Recall@10": [1 / 3, 0.0], "MRR": [1.0, 0.0], "MAP": [1 / 3, 0.0]}.items():
+        scores = evaluate(rankings, QrelsTable.of_labels(found.labels), [name])
+        assert [scores[name][query] for query in ("q1", "q2")] == pytest.approx(values)
+
+
+def test_a_diff_shows_a_changed_label_of_a_code_that_is_missing(tmp_path: Path) -> None:
+    before, after = (read_beir(judged(tmp_path, f"{TWO}q1\tc9\t{grade}\n")) for grade in (0, 1))
+    [flip] = difference(before, after).flips
+    assert (flip.query_id, flip.code_id, flip.code, flip.after) == ("q1", "c9", "", 1.0)
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv", "qrels"])
+def test_a_file_of_a_folder_is_no_link_that_leads_outside(tmp_path: Path, name: str) -> None:
+    folder, other = tmp_path / "folder", tmp_path / "other"
+    folder.mkdir()
+    plain = read_beir(judged(folder, TWO))
+    for place, is_inside in ((folder / "kept", True), (other, False)):
+        shutil.move(folder / name, place)
+        (folder / name).symlink_to(place)
+        if is_inside:
+            assert read_beir(folder) == plain
+        else:
+            with pytest.raises(SourceError, match=r"a link that leads outside of .*folder \(1 in"):
+                read_beir(folder)
+        (folder / name).unlink()
+        shutil.move(place, folder / name)

@@ -1,0 +1,321 @@
+"""Laws of the readers of text, of its lines and of tables.
+
+Covers `csv`, `lines`, `regular`, `text`.
+"""
+
+import gzip
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infra.errors import SourceError
+from infra.languages import languages
+from infra.records import Query
+from tasks.corpus.functions import read_source
+from tasks.inputs.csv import read_header, read_rows, whole_number
+from tasks.inputs.formats.beir import read_beir_qrels
+from tasks.inputs.lines import decode_json
+from tasks.inputs.pickles import pickled_items, pickled_pairs
+from tasks.inputs.queries import read_queries
+from tasks.inputs.text import printable, read_text, read_text_lines, state_of
+from tasks.inputs.trec import read_run
+from tests.tasks.sources.examples import write_lines
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "rows.csv"
+
+
+def test_rows_come_with_their_first_line_and_quoted_line_ends(file: Path) -> None:
+    file.write_text('a, b\n1,"x\ny"\n\n 2 ,z\n')
+    assert [(row.place, dict(row.cells)) for row in read_rows(file, ["a", "b"])] == [
+        (f"{file}:2", {"a": "1", "b": "x\ny"}),
+        (f"{file}:5", {"a": "2", "b": "z"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("a" * 200_000, r"rows.csv:1: field larger than field limit"),
+        ("a,b\n1," + "2" * 200_000, r"rows.csv:2: field larger than field limit"),
+        ('"a', r"rows.csv:1: unexpected end of data"),
+        ("", r"rows.csv:1: the header lacks a, b"),
+    ],
+)
+def test_a_malformed_file_is_an_error_with_its_line(file: Path, content: str, problem: str) -> None:
+    file.write_text(content)
+    with pytest.raises(SourceError, match=problem):
+        list(read_rows(file, ["a", "b"]))
+
+
+def test_a_header_alone_is_read(file: Path) -> None:
+    file.write_text(" a ,b\n")
+    assert read_header(file) == ["a", "b"]
+    assert list(read_rows(file, ["a", "b"])) == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [
+        ("0", 0), ("3", 3), ("50", 50), ("007", 7), ("000", 0),
+        ("51", None), ("", None), ("-1", None), ("1.0", None), ("\u0663", None),
+        ("9" * 5_000, None),
+    ],
+)  # fmt: skip
+def test_a_whole_number_lies_between_its_bounds(cell: str, number: int | None) -> None:
+    assert whole_number(cell, 0, 50) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("{", None, "file:1: column 2: "),
+        ('[1,\n"a', None, "file:2: column 1: Unterminated string"),
+        ("{", 7, "file:7: column 2: "),
+        ("[" * 100_000, None, "file: nested too deeply"),
+        ('{"a":' * 100_000, 7, "file:7: nested too deeply"),
+        ("[1,\n\n-" + "1" * 4_301 + "]", None, "file:3: a number of more than 4,300 digits"),
+        ("1" * 5_000, 7, "file:7: a number of more than 4,300 digits"),
+        (r'{"\ud800": 1}', 7, "file:7: half of a surrogate pair"),
+        (r'["\udc00"]', None, "file: half of a surrogate pair"),
+        ("", None, "file:1: column 1: Expecting value"),
+    ],
+)
+def test_what_is_no_json_is_an_error_with_its_place(
+    text: str, line: int | None, problem: str
+) -> None:
+    with pytest.raises(SourceError, match=re.escape(problem)):
+        decode_json(text, "file", line)
+
+
+@given(st.recursive(st.none() | st.integers() | st.text(), st.lists))
+def test_what_was_encoded_is_decoded(value: object) -> None:
+    assert decode_json(json.dumps(value), "file") == value
+
+
+def _exhausted(read: Callable[[Path], Iterator[object]]) -> Callable[[Path], object]:
+    return lambda file: list(read(file))
+
+
+READERS = {
+    "text": read_text,
+    "lines": _exhausted(read_text_lines),
+    "run": read_run,
+    "beir": read_beir_qrels,
+    "header": read_header,
+    "queries": read_queries,
+    "items": _exhausted(pickled_items),
+    "pairs": _exhausted(pickled_pairs),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_pipe_a_folder_and_a_device_are_no_files(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero"), tmp_path / "none", Path("a\0b")):
+        with pytest.raises(SourceError, match="cannot be read"):
+            READERS[name](path)
+
+
+def test_a_pipe_among_python_files_is_unreadable(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "module.py")
+    with pytest.raises(OSError, match="no file"):
+        read_source(tmp_path / "module.py", languages.get("python")())
+
+
+ODD = os.fsdecode(b"b\xff.txt")
+
+
+def test_a_name_that_is_not_utf_8_is_escaped() -> None:
+    assert printable(Path(ODD)) == "b\\udcff.txt"
+    assert printable("größe.txt") == "größe.txt"
+
+
+def test_the_state_of_a_file_with_such_a_name_has_a_digest(tmp_path: Path) -> None:
+    (tmp_path / ODD).write_text("a")
+    assert state_of([tmp_path / ODD])
+
+
+def test_errors_name_such_a_file(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"b.udcff.txt cannot be read"):
+        read_text(tmp_path / ODD)
+    with pytest.raises(SourceError, match=r"b.udcff.txt cannot be read"):
+        state_of([tmp_path / ODD])
+    (tmp_path / ODD).write_bytes(b"a\n\xe4")
+    with pytest.raises(SourceError, match=r"b.udcff.txt:2: byte 0xe4 is not UTF-8"):
+        read_text(tmp_path / ODD)
+
+
+def test_the_state_changes_with_the_size_and_the_time_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("a")
+    before = state_of([file])
+    assert state_of([file]) == before
+    os.utime(file, ns=(0, 0))
+    assert state_of([file]) != before
+
+
+def test_a_gzip_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.inputs.text._LONGEST_LINE", 1_000)
+    file = tmp_path / "a.jsonl.gz"
+    file.write_bytes(gzip.compress(b"a\n" * 1_000_000))
+    with pytest.raises(SourceError, match=r"a.jsonl.gz:\d+: .* 100 times as long uncompressed"):
+        list(read_text_lines(file))
+    text = "".join(f"{number} is {number * 7919}\n" for number in range(10_000))
+    file.write_bytes(gzip.compress(text.encode()))
+    assert len(list(read_text_lines(file))) == 10_000
+
+
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.csv.gz", "lines.jsonl"])
+@pytest.mark.parametrize("kind", ["xlsx", "ods", "xls"])
+def test_a_workbook_is_told_whatever_its_name(tmp_path: Path, name: str, kind: str) -> None:
+    content, file = io.BytesIO(), tmp_path / name
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("mimetype" if kind == "ods" else "[Content_Types].xml", "application")
+    workbook = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" if kind == "xls" else content.getvalue()
+    file.write_bytes(gzip.compress(workbook) if name.endswith("gz") else workbook)
+    told = rf"{name} is a workbook .* save it as CSV in UTF-8"
+    with pytest.raises(SourceError, match=told):
+        list(read_text_lines(file))
+    if not name.endswith("gz"):
+        with pytest.raises(SourceError, match=told):
+            read_header(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a,b,,\n1,2,,\n", "a,,b\n1,,2\n", "a,b\n1,2,,,\n", ";;a;b;\n;;1;2; ;\n",
+     "\n\na\tb\t\n1\t2\t\n"],
+)  # fmt: skip
+def test_columns_without_a_name_or_a_cell_are_passed_over(file: Path, text: str) -> None:
+    file.write_text(text)
+    assert [dict(row.cells) for row in read_rows(file, ["a", "b"])] == [{"a": "1", "b": "2"}]
+
+
+@pytest.mark.parametrize("text", ["a,b,,\n1,2,,3\n", "a,,b\n1,x,2\n", "a,b\n1,2,,x\n", "a,b,\n1\n"])
+def test_a_cell_without_a_column_is_told_with_its_line(file: Path, text: str) -> None:
+    file.write_text(text)
+    with pytest.raises(SourceError, match=r"rows.csv:2: \d cells where the header has 2 columns"):
+        list(read_rows(file, ["a", "b"]))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_line_that_would_fill_the_memory_is_refused_with_its_number(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.inputs.text._LONGEST_LINE", 1_000)
+    file, write = tmp_path / name, gzip.compress if name.endswith("gz") else bytes
+    longest = os.urandom(499).hex()
+    file.write_bytes(write(f"one\n{longest}\nthree".encode()))
+    assert list(read_text_lines(file)) == [(1, "one"), (2, longest), (3, "three")]
+    file.write_bytes(write(f"one\n{longest}xy\nthree".encode()))
+    with pytest.raises(SourceError, match=rf"{name}:2: a line of more than 1,000 bytes"):
+        list(read_text_lines(file))
+
+
+def test_a_text_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "large.json"
+    file.touch()
+    os.truncate(file, 2**29 + 1)  # a file with a hole, which takes no room
+    with pytest.raises(SourceError, match=r"large.json has 536,870,913 bytes, more than the 536"):
+        read_text(file)
+    os.truncate(file, 3)
+    assert read_text(file) == "\0\0\0"
+
+
+@pytest.fixture
+def lines_file(tmp_path: Path) -> Path:
+    return tmp_path / "asked.jsonl"
+
+
+def test_queries_come_in_their_order_with_id_and_line(lines_file: Path) -> None:
+    lines_file.write_text('{"query": " a  b "}\n\n{"text": "c", "id": "2"}')
+    assert read_queries(lines_file) == [
+        (None, Query.of("a b", "asked.jsonl:1")),
+        ("2", Query.of("c", "asked.jsonl:3")),
+    ]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(lines_file: Path) -> None:
+    lines_file.write_bytes(b'\xef\xbb\xbf{"query": "a"}\r\n')
+    assert [query.text for _, query in read_queries(lines_file)] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"query": "a"}\n{"query": "b', r"asked.jsonl:2: column 11: Unterminated string"),
+        (b'{"query": "a"}\nb\n', r"asked.jsonl:2: column 1: Expecting value"),
+        (b'{"query": "a"}\n{"query": "\xe4"}', r"asked.jsonl:2: byte 0xe4 is not UTF-8.*iconv"),
+        (b'{"query": "a"}\n{"query": " \\n"}', r"asked.jsonl:2: the query is empty"),
+        (b'{"query": ""}', r"asked.jsonl:1: query: String should have at least 1"),
+        (b'{"question": "a"}', r"asked.jsonl:1: .*question: Extra.*keys are query, text, id"),
+        (b'{"query": 7}', r"asked.jsonl:1: query: Input should be a valid string"),
+        (b'{"query": "a", "id": 7}', r"asked.jsonl:1: id: Input should be a valid string"),
+        (b'{"query": "a", "text": "a"}', r'asked.jsonl:1: .*either "query" or "text"'),
+        (b'["a"]', r"asked.jsonl:1: .*valid dictionary"),
+        (b'{"query": "\\ud800"}', r"asked.jsonl:1: half of a surrogate pair"),
+        (b'{"query": ' + b"9" * 5_000 + b"}", r"asked.jsonl:1: a number of more than 4,300 digits"),
+        (b"[" * 100_000, r"asked.jsonl:1: nested too deeply"),
+        (
+            b'{"query": "a", "id": "1"}\n{"query": "b", "id": "1"}',
+            r"asked.jsonl:2: id '1' is taken already by asked.jsonl:1",
+        ),
+        (b"\n", r"asked.jsonl holds no queries"),
+    ],
+)
+def test_a_bad_line_is_named_with_the_way_out(
+    lines_file: Path, content: bytes, message: str
+) -> None:
+    lines_file.write_bytes(content)
+    with pytest.raises(SourceError, match=message):
+        read_queries(lines_file)
+
+
+def test_a_missing_file_is_a_source_error(lines_file: Path) -> None:
+    with pytest.raises(SourceError, match=r"asked.jsonl cannot be read: No such file"):
+        read_queries(lines_file)
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda text: bool(text.strip())), min_size=1))
+def test_what_was_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
+) -> None:
+    lines_file = tmp_path_factory.mktemp("lines") / "asked.jsonl"
+    write_lines(lines_file, *({"query": text} for text in texts))
+    assert [query.text for _, query in read_queries(lines_file)] == [
+        Query.of(t).text for t in texts
+    ]
+
+
+def test_rows_of_empty_cells_are_no_rows_wherever_they_stand(file: Path) -> None:
+    file.write_text('\n , \na,b\n,\n1,2\n\t\n" ",,,,\n3,4\n,\n')
+    found = [(row.place, *row.cells.values()) for row in read_rows(file, ["a", "b"])]
+    assert found == [(f"{file}:5", "1", "2"), (f"{file}:8", "3", "4")]
+    file.write_text("\n\na,c\n1,2\n")
+    with pytest.raises(SourceError, match=r"rows.csv:3: the header lacks b; has 'c'"):
+        list(read_rows(file, ["a", "b"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', r'{"a": 1, "\u0061": 2}'],
+)
+def test_a_key_that_is_there_twice_has_no_reading(text: str) -> None:
+    with pytest.raises(SourceError, match="file:7: an object has the key 'a' twice"):
+        decode_json(text, "file", 7)
+    several = f'[{{"a": "}}{{\\""}},\n{{"b": {{}}}},\n\n{text},\n{text}]'
+    with pytest.raises(SourceError, match="file:4: an object has the key 'a' twice"):
+        decode_json(several, "file")
