@@ -271,6 +271,13 @@ Metrics = Annotated[list[str] | None, option(
     title="Metrics", line="Repeat it for several.",
     unset="NDCG@10, MRR, MAP, MMRR, Recall@10, Answered@5", panel=_SCORING,
 )]  # fmt: skip
+Answers = Annotated[Path | None, option(
+    "--answers", "evaluation.answers",
+    "File of a benchmark's sealed answers, to score against, once its checksum fits; beside --run "
+    "only methods that are named rank.",
+    title="Sealed answers", examples=("cosqa-benchmarks/mine.answers-0123456789ab.json",),
+    panel=_INPUT,
+)]  # fmt: skip
 BenchmarkFolder = Annotated[Path | None, option(
     "--benchmark", "",
     "Folder of an exported benchmark, or a BEIR folder (or its qrels/SPLIT.tsv).",
@@ -450,6 +457,10 @@ AcceptGold = Annotated[
     bool | None,
     option("--accept-gold/--no-accept-gold", "publish.accept_gold"),
 ]
+Sealed = Annotated[
+    bool | None,
+    option("--sealed/--no-sealed", "publish.sealed", title="Seal the test part's answers"),
+]
 Set = Annotated[
     list[str] | None, option(
     "--set", "",
@@ -467,6 +478,8 @@ ENCODERS = {"encoders": Encoders}
 MODEL = {"model": Model}
 LIMIT = {"limit": Limit}
 METRICS = {"metrics": Metrics}
+ANSWERS = {"answers": Answers}
+SEALED = {"sealed": Sealed}
 RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE

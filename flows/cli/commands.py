@@ -113,10 +113,14 @@ def annotate(**given: object) -> None:
     "cosqa publish",
     "cosqa publish --output cosqa-benchmarks-2",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.EXPORT,
+    options=o.INPUT | o.CANDIDATES | o.EXPORT | o.SEALED,
 )
 def publish(**given: object) -> None:
-    """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards."""
+    """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.
+
+    With --sealed the test part's labels go to a file for the benchmark's keeper, beside the export;
+    `cosqa evaluate --answers FILE` and `cosqa leaderboard --answers FILE` score against it.
+    """
     _run_pipeline(publish, given)
 
 
@@ -125,7 +129,7 @@ def publish(**given: object) -> None:
     "cosqa evaluate --method bm25 --method minilm",
     "cosqa evaluate --metric Recall@10 --metric NDCG@10",
     panel="Score",
-    options=o.INPUT | o.CANDIDATES | o.SCORING | o.METRICS | o.OUTPUT,
+    options=o.INPUT | o.CANDIDATES | o.SCORING | o.METRICS | o.ANSWERS | o.OUTPUT,
 )
 def evaluate(**given: object) -> None:
     """Score retrieval methods on the exported benchmarks and write the report."""
@@ -171,7 +175,7 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
     "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
     "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
     panel="Score",
-    options=o.SCORING | o.METRICS | o.CHECKPOINT | o.MODEL | o.OUTPUT,
+    options=o.SCORING | o.METRICS | o.ANSWERS | o.CHECKPOINT | o.MODEL | o.OUTPUT,
 )
 def leaderboard(
     benchmark: o.BenchmarkFolder = None,

@@ -209,6 +209,11 @@ class PublishSettings(Section):
         "repository answers (of installed code: of one package).",
     )
     split_seed: int = Field(0, ge=0, description="Seed of the split.")
+    sealed: bool = Field(
+        False,
+        description="Keep the labels of the test part (without a split: all) out of the export: "
+        "they go to NAME.answers-CHECKSUM.json beside its folder, for the benchmark's keeper.",
+    )
 
 
 class EvaluationSettings(Section):
@@ -224,6 +229,11 @@ class EvaluationSettings(Section):
         (),
         description="Metrics of a leaderboard; none given takes NDCG@10, MRR, MAP, MMRR, "
         "Recall@10, Answered@5. `cosqa list metrics` prints the names.",
+    )
+    answers: Path | None = Field(
+        None,
+        description="File of the sealed answers of a benchmark (publish.sealed), whose checksum "
+        "the export has: methods are scored against it.",
     )
 
 

@@ -21,6 +21,7 @@ from tasks.benchmarks.benchmark import (
     Benchmark,
     Columns,
     LabelRecipe,
+    Seal,
     benchmark_fingerprint,
     columns_of,
     digest_of_records,
@@ -87,6 +88,7 @@ class Manifest(Record):
             without such pairs.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
+        sealed: The checksums of the test part's labels, which are in a file of the keeper's.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
 
@@ -105,6 +107,7 @@ class Manifest(Record):
     undecided_digest: str = Field("", pattern="^([0-9a-f]{20}|[0-9a-f]{32})?$")
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, int] = Field(default_factory=dict)
+    sealed: Seal | None = None
     files: tuple[ExportedFile, ...]
 
 
@@ -142,6 +145,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
+        sealed=benchmark.sealed,
         files=(),
     )
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from infra.errors import UnknownNameError
@@ -121,8 +122,11 @@ class Ranker:
         return rank_vectors(vectors, blocks, queries, codes, depth)
 
 
-def chosen_methods(scoring: ScoringSettings) -> list[str]:
+def chosen_methods(scoring: ScoringSettings, runs: Sequence[Path] = ()) -> list[str]:
     """Return the methods to score: those of the settings, else all lexical ones and the encoders.
+
+    A keeper, who has sealed answers and runs of others, needs no method beside those that are
+    named.
 
     Raises:
         UnknownNameError: A method is not made of retrievers and encoders.
@@ -130,7 +134,9 @@ def chosen_methods(scoring: ScoringSettings) -> list[str]:
     methods = scoring.evaluation.methods
     for method in methods:
         components(method)
-    return [*methods] or [*retrievers.names(), *scoring.search.encoders]
+    if methods or (runs and scoring.evaluation.answers):
+        return [*methods]
+    return [*retrievers.names(), *scoring.search.encoders]
 
 
 def rank_vectors(

@@ -24,6 +24,7 @@ from tasks.benchmarks.beir import beir_split
 from tasks.benchmarks.challenge import LANGUAGES
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.benchmarks.pair_splits import find_split, split_path
+from tasks.benchmarks.sealing import read_answers
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.files.json_lines import read_queries
@@ -105,7 +106,7 @@ def check_comparison(
 ) -> None:
     """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
     _check_output(settings.publish.folder)
-    methods = _checked_methods(settings.scoring)
+    methods = _checked_methods(settings.scoring, runs)
     for metric in settings.evaluation.metrics:
         Variant.parse(metric)
     for folder in benchmarks:
@@ -202,9 +203,11 @@ def whole_corpus(source: SourceSettings) -> SourceSettings:
     return SourceSettings.model_validate(usual | source.model_dump(exclude_unset=True))
 
 
-def _checked_methods(scoring: ScoringSettings) -> list[str]:
-    """Return the methods to score, whose encoders all have checkpoints."""
-    methods = chosen_methods(scoring)
+def _checked_methods(scoring: ScoringSettings, runs: Sequence[Path] = ()) -> list[str]:
+    """Return the methods to score, whose encoders all have checkpoints; check sealed answers."""
+    if scoring.evaluation.answers:
+        read_answers(scoring.evaluation.answers)
+    methods = chosen_methods(scoring, runs)
     _check_checkpoints(_encoders_in(methods), scoring.encoder)
     return methods
 
