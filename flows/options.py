@@ -457,6 +457,10 @@ AcceptGold = Annotated[
     bool | None,
     option("--accept-gold/--no-accept-gold", "publish.accept_gold"),
 ]
+Mutants = Annotated[
+    int | None,
+    option("--mutants", "publish.mutants", title="Mutants beside each right code"),
+]
 Sealed = Annotated[
     bool | None,
     option("--sealed/--no-sealed", "publish.sealed", title="Seal the test part's answers"),
@@ -479,7 +483,7 @@ MODEL = {"model": Model}
 LIMIT = {"limit": Limit}
 METRICS = {"metrics": Metrics}
 ANSWERS = {"answers": Answers}
-SEALED = {"sealed": Sealed}
+PUBLISHED = {"mutants": Mutants, "sealed": Sealed}
 RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE

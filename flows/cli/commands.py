@@ -113,13 +113,15 @@ def annotate(**given: object) -> None:
     "cosqa publish",
     "cosqa publish --output cosqa-benchmarks-2",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.EXPORT | o.SEALED,
+    options=o.INPUT | o.CANDIDATES | o.EXPORT | o.PUBLISHED,
 )
 def publish(**given: object) -> None:
     """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.
 
     With --sealed the test part's labels go to a file for the benchmark's keeper, beside the export;
-    `cosqa evaluate --answers FILE` and `cosqa leaderboard --answers FILE` score against it.
+    `cosqa evaluate --answers FILE` and `cosqa leaderboard --answers FILE` score against it. With
+    --mutants each right code gets distractors that a test program proved wrong; leaderboards have
+    the share of right codes that a method ranks above all of theirs.
     """
     _run_pipeline(publish, given)
 

@@ -62,6 +62,10 @@ class AnnotationStream(ABC):
         """Return the annotations of some queries alone."""
         return _Selected(self, "query_id", queries)
 
+    def with_support(self, support: str) -> "AnnotationStream":
+        """Return the annotations that rest on one kind of evidence alone."""
+        return _Selected(self, "support", pa.array([support]))
+
 
 @dataclass(frozen=True)
 class RecordedAnnotations(AnnotationStream):

@@ -17,6 +17,7 @@ from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
     GENERATED,
+    MUTANT,
     NAME,
     Benchmark,
     Columns,
@@ -76,7 +77,8 @@ class Manifest(Record):
         fingerprint: See `benchmark_fingerprint`.
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
-            labels of answers that a model wrote to queries without a match, and queries that the
+            labels of answers that a model wrote to queries without a match, labels of mutants of
+            right codes, and queries that the
             agents specified, found underspecified or not to be shown by a value.
         dropped: Reason → items of the sources that were dropped.
         recipe: Everything that could change the agents' labels, of the recipe in use.
@@ -117,7 +119,10 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     labels = columns.labels
     relevant = pc.greater(labels.column("relevance"), 0)
     answered = pc.count_distinct(labels.column("query_id").filter(relevant)).as_py()
-    generated = pc.sum(pc.starts_with(labels.column("origin"), GENERATED)).as_py()
+    generated, mutants = (
+        pc.sum(pc.starts_with(labels.column("origin"), kind)).as_py()
+        for kind in (GENERATED, MUTANT)
+    )
     parts = Counter(benchmark.splits.values())
     return Manifest(
         format_version=FORMAT_VERSION,
@@ -133,6 +138,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             "undecided": len(benchmark.undecided),
             "failed": benchmark.failed,
             **({"generated": generated} if generated else {}),
+            **({"mutants": mutants} if mutants else {}),
             **_specified(columns),
         },
         dropped=dict(sorted(benchmark.dropped.items())),

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
+from infra.ids import PairKey
 from infra.records import Record
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
@@ -34,7 +35,7 @@ from tasks.reports.figures import Dot, Points, dots_figure
 from tasks.reports.labels import matches_figure
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
-from tasks.statistics.intervals import bootstrap_interval
+from tasks.statistics.intervals import bootstrap_interval, wilson_interval
 
 METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 POOL_DEPTH = 10  # first results of a method that are to be judged
@@ -44,7 +45,8 @@ _LEGEND = (
     "score alike. Letters after it name the methods that score significantly lower: paired "
     "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. Unjudged "
     "results count as no match. "
-    "judged@10: share of a method's first 10 results that were judged."
+    "judged@10: share of a method's first 10 results that were judged. above mutants: share of "
+    "right codes that are ranked above all their mutants, where the benchmark has any."
 )
 
 # Method → metric → query → value.
@@ -71,6 +73,7 @@ class MethodRow(Record):
         cells: Metric → figures.
         judged: Share of its first 10 results that are judged.
         pace: Queries a second that it ranked; None where nobody measured it.
+        mutants: Share of right codes above all their mutants; None where none has mutants.
     """
 
     letter: str
@@ -78,6 +81,7 @@ class MethodRow(Record):
     cells: dict[str, Cell]
     judged: float
     pace: float | None = None
+    mutants: Cell | None = None
 
 
 class LanguageRow(Record):
@@ -132,12 +136,14 @@ class MethodScores:
         values: Metric → query → value.
         judged: Share of its first 10 results that are judged.
         pace: Queries a second that it ranked, if that was measured.
+        mutants: Share of right codes above all their mutants, if any has mutants.
     """
 
     method: str
     values: Mapping[str, Mapping[str, float]]
     judged: float
     pace: float | None = None
+    mutants: Cell | None = None
 
 
 class Unjudged(Record):
@@ -182,6 +188,7 @@ def build_leaderboard(
                 cells={metric: cells[metric][entry.method] for metric in metrics},
                 judged=entry.judged,
                 pace=entry.pace,
+                mutants=entry.mutants,
             )
             for entry in ranked
         ),
@@ -309,6 +316,32 @@ def judged_share(rankings: Rankings, qrels: Qrels) -> float:
             returned += len(codes)
             judged += sum(code in qrels[query] for code in codes)
     return judged / returned if returned else 1.0
+
+
+def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Cell | None:
+    """Return the share of right codes that are ranked above all their mutants, None of none.
+
+    A right code that the ranking lacks is above nothing. Where a method scores both alike their
+    ids order them, by chance. The interval is Wilson's, of 95%.
+
+    Args:
+        rankings: The rankings of a method.
+        mutants: Pair of query and right code → its mutants.
+    """
+    asked: dict[str, dict[str, Sequence[str]]] = {}
+    for (query, code), others in mutants.items():
+        asked.setdefault(query, {})[code] = others
+    above = 0
+    for query, row in zip(rankings.query_ids, rankings.codes, strict=True):
+        if query in asked:
+            ranked = [rankings.code_ids[code] for code in row.tolist() if code != NOTHING]
+            places = {code: place for place, code in enumerate(ranked)}
+            above += sum(
+                places.get(code, len(ranked)) < min(places.get(one, len(ranked)) for one in others)
+                for code, others in asked[query].items()
+            )
+    found = wilson_interval(above, len(mutants))
+    return Cell(mean=found.mean, low=found.low, high=found.high) if mutants else None
 
 
 def unjudged_results(runs: Mapping[str, Rankings], qrels: Qrels) -> list[Unjudged]:
@@ -448,11 +481,19 @@ def _pace_section(board: Leaderboard) -> Section:
 
 
 def _score_table(board: Leaderboard, caption: str = "") -> Table:
+    shares = [row.mutants for row in board.rows if row.mutants]
     rows = [
-        (row.letter, row.method, *map(_cell, row.cells.values()), f"{row.judged:.3f}")
+        (
+            row.letter,
+            row.method,
+            *map(_cell, row.cells.values()),
+            f"{row.judged:.3f}",
+            *([_cell(row.mutants)] if row.mutants else []),
+        )
         for row in board.rows
     ]
-    return Table(("", "method", *board.metrics, "judged@10"), rows, text_columns=2, caption=caption)
+    header = ("", "method", *board.metrics, "judged@10", *(["above mutants"] if shares else []))
+    return Table(header, rows, text_columns=2, caption=caption)
 
 
 def _cell(cell: Cell) -> Text:

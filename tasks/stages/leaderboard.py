@@ -16,6 +16,7 @@ from infra.store import Database, benchmarks
 from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
+from tasks.benchmarks.distractors import parents_of_mutants
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
@@ -25,6 +26,7 @@ from tasks.reports.leaderboard import (
     METRICS,
     Leaderboard,
     MethodScores,
+    above_mutants,
     build_leaderboard,
     judged_share,
     leaderboard_document,
@@ -158,12 +160,14 @@ def compared_methods(
         paces: Method → queries that it ranked a second, where that is known.
     """
     metrics = settings.metrics or METRICS
+    mutants = parents_of_mutants(benchmark.content)
     scores = [
         MethodScores(
             method=method,
             values=evaluate(ranked, qrels, metrics),
             judged=judged_share(ranked, qrels),
             pace=paces.get(method),
+            mutants=above_mutants(ranked, mutants),
         )
         for method, ranked in rankings.items()
     ]

@@ -15,6 +15,7 @@ from tasks.benchmarks import (
     read_manifest,
     write_benchmark,
 )
+from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.benchmarks.sealing import answers_file, seal_benchmark, write_answers
@@ -115,6 +116,8 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         benchmark, answers = seal_benchmark(benchmark, salt)
         file = write_answers(answers, folder)
         get_run_logger().info("%s: keep it, and publish it with nothing", file)
+    if settings.mutants:
+        benchmark = with_mutants(benchmark, settings.mutants)
     manifest = write_benchmark(benchmark, folder, include_undecided=settings.include_undecided)
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published
