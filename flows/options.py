@@ -224,6 +224,15 @@ Budget = Annotated[float | None,
     option("--budget-usd", "reannotation.budget_usd", title="Budget of the run in US dollars",
            metavar="DOLLARS", unset="none", panel=_JUDGE),
 ]  # fmt: skip
+UntilRanked = Annotated[int | None, option(
+    "--until-ranked", "reannotation.until_ranked",
+    title="Judge until so many methods are ranked", metavar="TOP", unset="all queries",
+    panel=_JUDGE,
+)]  # fmt: skip
+Margin = Annotated[float | None, option(
+    "--margin", "reannotation.margin", title="Difference of scores that nobody minds",
+    panel=_JUDGE,
+)]  # fmt: skip
 Approve = Annotated[
     bool | None, option(
     "--approve/--no-approve", "operation.approve",
@@ -497,6 +506,7 @@ CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
     "reasons": Reasons, "budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold,
 }  # fmt: skip
+RANKED = {"until_ranked": UntilRanked, "margin": Margin}
 PLAN = {"plan": Plan}
 WRITING = {"model": WritingModel, "limit": WritingLimit}
 TRAINING = {"base": Base} | RECIPE | {"name": EncoderName}

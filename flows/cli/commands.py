@@ -59,7 +59,9 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     "cosqa benchmark --top-k 5",
     "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
     panel="Build",
-    options=o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.SCORING | o.EXPORT | o.PLAN,
+    options=(
+        o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.RANKED | o.SCORING | o.EXPORT | o.PLAN
+    ),
 )
 def benchmark(**given: object) -> None:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
@@ -96,14 +98,16 @@ def collect(**given: object) -> None:
     "cosqa annotate --model openai/gpt-4o-mini --limit 10",
     "cosqa annotate --plan",
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
+    "cosqa annotate --until-ranked 3 --method bm25 --method minilm",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.STORE | o.PLAN,
+    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.RANKED | o.SCORING | o.STORE | o.PLAN,
 )
 def annotate(**given: object) -> None:
     """Let the agents judge every candidate without an up-to-date label.
 
     Run `cosqa collect` with the same --source and --top-k first. A label is up to date until a
     part of the settings changes that it depends on: `--plan` says what is pending, and why.
+    With --until-ranked it ends as soon as the first methods' order is sure, and says what it saved.
     """
     _run_pipeline(annotate, given)
 

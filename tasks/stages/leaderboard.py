@@ -82,7 +82,7 @@ def write_leaderboard(
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
-        new = _annotated_qrels(database, judged)
+        new = annotated_qrels(database, judged)
         merged = {query: {**new.get(query, {}), **known} for query, known in qrels.items()}
         after, _ = compared_methods(benchmark, rankings, merged, evaluation)
     folder = leaderboard_folder(benchmark.published, publish)
@@ -195,7 +195,7 @@ def _people_labels(database: Database) -> PeopleLabels:
     return PeopleLabels(**drawn)
 
 
-def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
+def annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
     rounds = [recipe.recipe_id for recipe in run.rounds]
     current = labels_by(database, run.search.collection, [run.search.search_id], rounds)
