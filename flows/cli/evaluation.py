@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
+from tasks.reports.circularity import circularity_notes, flags_table
 from tasks.reports.corrected import CorrectedScores, corrected_figures
 from tasks.reports.diff import (
     Difference,
@@ -43,6 +44,11 @@ def print_leaderboards(written: WrittenLeaderboard) -> None:
         print_leaderboard(written.after, page, ", with unjudged results judged")
     if written.corrected:
         print_corrected(written.corrected, page)
+    if found := written.before.circularity:
+        if found.flags:
+            print_block(flags_table(found), rest=page)
+        for note in circularity_notes(found):
+            say(note)
     say(f"among the first 10, never judged: {counted(written.unjudged, 'results')}")
     say(f"leaderboard: {page}")
 

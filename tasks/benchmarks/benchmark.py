@@ -85,6 +85,7 @@ class Benchmark(Record):
             are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
         splits: Query → train, dev or test (`split_queries`); empty where nothing is split.
+        found_by: Encoders that found the candidates, which may be favoured.
         sealed: The checksums of the test part's labels, where a keeper has these.
     """
 
@@ -108,6 +109,7 @@ class Benchmark(Record):
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
+    found_by: tuple[str, ...] = ()
     sealed: Seal | None = None
 
     @field_validator("evidence", mode="before")

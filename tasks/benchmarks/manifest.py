@@ -90,6 +90,7 @@ class Manifest(Record):
             without such pairs.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
+        found_by: Encoders that found the candidates.
         sealed: The checksums of the test part's labels, which are in a file of the keeper's.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
@@ -109,6 +110,7 @@ class Manifest(Record):
     undecided_digest: str = Field("", pattern="^([0-9a-f]{20}|[0-9a-f]{32})?$")
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, int] = Field(default_factory=dict)
+    found_by: tuple[str, ...] = ()
     sealed: Seal | None = None
     files: tuple[ExportedFile, ...]
 
@@ -151,6 +153,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
+        found_by=benchmark.found_by,
         sealed=benchmark.sealed,
         files=(),
     )

@@ -19,6 +19,7 @@ from infra.records import Record
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
+from tasks.reports.circularity import Circularity, circularity_section
 from tasks.reports.corrected import CorrectedScores, corrected_section
 from tasks.reports.document import (
     Block,
@@ -111,6 +112,7 @@ class Leaderboard(Record):
         matches: Number of matches, from 0 → queries that have labels.
         languages: The rows of languages, where the relevant codes are in several.
         dropped: Reason → what was left out where the benchmark was read or made.
+        circularity: Which methods the benchmark may favour.
     """
 
     benchmark: str
@@ -126,6 +128,7 @@ class Leaderboard(Record):
     matches: dict[int, int] = Field(default_factory=dict)
     languages: tuple[LanguageRow, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict)
+    circularity: Circularity | None = None
 
 
 @dataclass(frozen=True)
@@ -432,6 +435,7 @@ def leaderboard_document(
             *([_pace_section(board)] if any(row.pace for row in board.rows) else []),
             *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
+            *([circularity_section(board.circularity)] if board.circularity else []),
             Section("unjudged", "Unjudged results", pool),
         ],
     )  # fmt: skip

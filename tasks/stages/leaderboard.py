@@ -21,6 +21,7 @@ from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import read_run
 from tasks.metrics import evaluate
+from tasks.reports.circularity import circularity_of
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
     METRICS,
@@ -79,6 +80,10 @@ def write_leaderboard(
     qrels = qrels_of(benchmark.content.labels)
     paces = _paces(database, benchmark, rankings, evaluation.depth)
     board, scores = compared_methods(benchmark, rankings, qrels, evaluation, paces)
+    if board.rows:
+        ordered = {row.method: rankings[row.method] for row in board.rows}
+        found = circularity_of(benchmark.content, ordered, qrels, board.metrics[0])
+        board = board.model_copy(update={"circularity": found})
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:

@@ -1,21 +1,29 @@
 """The trained folder: an encoder with its recipe, base, data and licences in ``encoder.json``."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from infra.errors import EncoderError, SettingsError
-from infra.records import Record
-from tasks.encoders import EncoderSpec, Kind, TransformerSpec, Vectors, load_transformer
+from infra.records import Record, caseless
+from tasks.encoders import (
+    EncoderClass,
+    EncoderSpec,
+    Kind,
+    TransformerSpec,
+    Vectors,
+    load_transformer,
+)
 from tasks.encoders._reference import TRAINED
 from tasks.training.recipes import Recipe
 
 TRANSFORMER = "transformer"
 IDENTITY = {"name", "model", "revision", "licence", "source"}
 _BATCH = 64
+_QUERIES = "trained-on.txt"  # the queries of training
 
 
 class Description(Record):
@@ -42,6 +50,26 @@ class Description(Record):
     data: str
     data_fingerprint: str
     licences: tuple[str, ...]
+
+
+def write_queries(folder: Path, texts: Iterable[str]) -> None:
+    """Write the queries of training into a trained folder, each a line as `caseless`."""
+    (folder / _QUERIES).write_text("\n".join(sorted(set(map(caseless, texts)))), "utf-8")
+
+
+def queries_trained_on(encoder: EncoderClass) -> set[str]:
+    """Return the queries, as `caseless`, on which `cosqa train` trained an encoder."""
+    file = (getattr(encoder, "folder", None) or Path()) / _QUERIES
+    lines = file.read_text("utf-8", errors="replace").split("\n") if file.is_file() else ()
+    return {*lines} - {""}
+
+
+def base_of(encoder: EncoderClass) -> str:
+    """Return the name of an encoder's model, of a fine-tuned one its base's."""
+    folder = getattr(encoder, "folder", None)
+    is_trained = folder is not None and (folder / TRAINED).is_file()
+    base = read_description(folder).base.get("model", "") if is_trained else ""
+    return base or encoder.spec.model
 
 
 class JointSpec(EncoderSpec):
