@@ -261,7 +261,9 @@ Plan = Annotated[bool, option(
 def _methods(about: str, unset: str) -> dict[str, Any]:
     """Return the option of retrieval methods, as a command takes them."""
     asked = option(
-        "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm).",
+        "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm), "
+        "re-ranked by a cross-encoder or not (bm25>cross:FOLDER), or a multi-vector encoder "
+        "(late:FOLDER).",
         title="Retrieval methods", names="methods", line="Repeat it for several.",
         examples=("bm25", "minilm"), unset=unset, panel=_SCORING,
     )  # fmt: skip

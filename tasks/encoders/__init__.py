@@ -17,7 +17,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from infra.registry import Registry
-from tasks.encoders._reference import SCHEMES, SYNTAX, checkpoint_encoder, referenced_encoder
+from tasks.encoders._reference import (
+    SCHEMES,
+    SYNTAX,
+    check_checkpoint,
+    checkpoint_encoder,
+    content_digest,
+    referenced_encoder,
+)
 from tasks.encoders._specs import (
     NOT_PUBLISHED,
     ApiSpec,
@@ -48,6 +55,8 @@ __all__ = [
     "SpecifiedEncoder",
     "TransformerSpec",
     "Vectors",
+    "check_checkpoint",
+    "content_digest",
     "encoders",
     "load_transformer",
     "not_published",

@@ -31,6 +31,7 @@ from tasks.files.json_lines import read_queries
 from tasks.files.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
+from tasks.ranking.pair_models import pair_models
 from tasks.retrievers import retrievers
 from tasks.sources import Parts, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
@@ -292,7 +293,7 @@ def with_named_encoders(settings: Settings) -> Settings:
     references: dict[str, str] = {}
 
     def name_of(encoder: str) -> str:
-        name = encoders.adopt(encoder)
+        name = (pair_models if pair_models.has(encoder) else encoders).adopt(encoder)
         if ":" in encoder and references.setdefault(name, encoder) != encoder:
             raise SettingsError(
                 f"{references[name]} and {encoder} are both named {name!r}: give one of them "

@@ -32,10 +32,11 @@ from tasks.benchmarks.sealing import read_answers, unseal_benchmark
 from tasks.benchmarks.trec import read_run, run_file, run_tag
 from tasks.encoders import encoders
 from tasks.metrics import STANDARD, evaluate
-from tasks.ranking.methods import Ranker, components, identity
+from tasks.ranking.methods import Ranker, components, identity, steps_of
 from tasks.reports.leaderboard import METRICS
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
+from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors
 
@@ -236,6 +237,18 @@ def score_method(
     return Run(method=method, file=file)
 
 
+def rank_with_progress(
+    content: Benchmark, method: str, vectors: BenchmarkVectors, depth: int
+) -> Rankings:
+    """Return a method's rankings; how far its pair models are is told while they work."""
+    steps = steps_of(method, len(content.queries), len(content.codes))
+    if not steps:
+        return Ranker(content.queries, content.codes, vectors).rank(method, depth)
+    with progress("", f"steps of {method} done", steps) as told:
+        ranker = Ranker(content.queries, content.codes, vectors, told.advance)
+        return ranker.rank(method, depth)
+
+
 def _rank(
     database: Database, benchmark: OpenBenchmark, method: str, settings: ScoringSettings
 ) -> tuple[Evaluation, Rankings]:
@@ -246,8 +259,7 @@ def _rank(
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
     started = time.monotonic()
-    ranker = Ranker(content.queries, content.codes, vectors)
-    rankings = ranker.rank(method, settings.evaluation.depth)
+    rankings = rank_with_progress(content, method, vectors, settings.evaluation.depth)
     folder = _run_folder(database, published, settings.publish)
     with space_on(folder, OTHER_OUTPUT):
         write_run(folder, method, rankings, tag=_tag(method, key))

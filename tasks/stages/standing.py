@@ -12,7 +12,7 @@ from tasks.benchmarks.benchmark import fit_name
 from tasks.benchmarks.trec import read_run
 from tasks.encoders import encoders
 from tasks.metrics import evaluate
-from tasks.ranking.methods import Ranker, chosen_methods, components
+from tasks.ranking.methods import chosen_methods, components
 from tasks.reports.leaderboard import METRICS
 from tasks.reports.plan import plan_notes
 from tasks.reports.text import counted
@@ -22,7 +22,7 @@ from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.plan import pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.leaderboard import annotated_qrels
-from tasks.stages.scoring import Run
+from tasks.stages.scoring import Run, rank_with_progress
 from tasks.stages.vectors import BenchmarkVectors
 from tasks.statistics.sequences import FEWEST, Neighbours, neighbours
 
@@ -84,12 +84,11 @@ def rank_methods(
         sources=(),
     )
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
-    ranker = Ranker(content.queries, content.codes, vectors)
     runs = []
     for method in chosen_methods(settings):
         for encoder in filter(encoders.has, components(method)):
             vectors.compute_missing(encoder)
-        rankings = ranker.rank(method, settings.evaluation.depth)
+        rankings = rank_with_progress(content, method, vectors, settings.evaluation.depth)
         file = write_run(database.settings.folder / "standing" / name, method, rankings)
         runs.append(Run(method=method, file=file))
     return runs
