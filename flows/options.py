@@ -226,12 +226,10 @@ Budget = Annotated[float | None,
 ]  # fmt: skip
 UntilRanked = Annotated[int | None, option(
     "--until-ranked", "reannotation.until_ranked",
-    title="Judge until so many methods are ranked", metavar="TOP", unset="all queries",
-    panel=_JUDGE,
+    metavar="TOP", unset="all queries", panel=_JUDGE,
 )]  # fmt: skip
 Margin = Annotated[float | None, option(
-    "--margin", "reannotation.margin", title="Difference of scores that nobody minds",
-    panel=_JUDGE,
+    "--margin", "reannotation.margin", panel=_JUDGE,
 )]  # fmt: skip
 Approve = Annotated[
     bool | None, option(
@@ -258,19 +256,23 @@ Plan = Annotated[bool, option(
 # Scoring.
 
 
-def _methods(about: str, unset: str) -> dict[str, Any]:
+def _methods(about: str, unset: str, title: str = "Retrieval methods") -> dict[str, Any]:
     """Return the option of retrieval methods, as a command takes them."""
     asked = option(
         "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm), "
         "re-ranked by a cross-encoder or not (bm25>cross:FOLDER), or a multi-vector encoder "
         "(late:FOLDER).",
-        title="Retrieval methods", names="methods", line="Repeat it for several.",
+        title=title, names="methods", line="Repeat it for several.",
         examples=("bm25", "minilm"), unset=unset, panel=_SCORING,
     )  # fmt: skip
     return {"methods": Annotated[list[str] | None, asked]}
 
 
 SCORING = _methods("Retrieval method to score", "all lexical methods and the chosen encoders")
+RANKED = {"until_ranked": UntilRanked, "margin": Margin}
+METHODS_TO_RANK = RANKED | _methods(
+    "Retrieval method that --until-ranked ranks", "all lexical methods and the chosen encoders", ""
+)
 SCORED_ON_BOTH = _methods("Retrieval method to score on both versions", "none")
 ESTIMATED = _methods("Encoder, or retrieval method, to estimate", "the chosen encoders")
 COMPARED = _methods("Retrieval method to compare with, beside base and new encoder", "none further")
@@ -284,8 +286,7 @@ Metrics = Annotated[list[str] | None, option(
 )]  # fmt: skip
 Answers = Annotated[Path | None, option(
     "--answers", "evaluation.answers",
-    "File of a benchmark's sealed answers, to score against, once its checksum fits; beside --run "
-    "only methods that are named rank.",
+    "File of a benchmark's sealed answers, to score against, once its checksum fits.",
     title="Sealed answers", examples=("cosqa-benchmarks/mine.answers-0123456789ab.json",),
     panel=_INPUT,
 )]  # fmt: skip
@@ -508,7 +509,6 @@ CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
 JUDGING = MODEL | LIMIT | {
     "reasons": Reasons, "budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold,
 }  # fmt: skip
-RANKED = {"until_ranked": UntilRanked, "margin": Margin}
 PLAN = {"plan": Plan}
 WRITING = {"model": WritingModel, "limit": WritingLimit}
 TRAINING = {"base": Base} | RECIPE | {"name": EncoderName}

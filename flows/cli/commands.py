@@ -100,7 +100,7 @@ def collect(**given: object) -> None:
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
     "cosqa annotate --until-ranked 3 --method bm25 --method minilm",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.RANKED | o.SCORING | o.STORE | o.PLAN,
+    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.METHODS_TO_RANK | o.STORE | o.PLAN,
 )
 def annotate(**given: object) -> None:
     """Let the agents judge every candidate without an up-to-date label.
@@ -192,7 +192,8 @@ def leaderboard(
 ) -> None:
     """Compare retrieval methods on a benchmark, with intervals and significance tests.
 
-    A method is a name such as bm25 or minilm, or several fused (bm25+minilm).
+    A method is a name such as bm25 or minilm, or several fused (bm25+minilm). With --answers and
+    --run only methods that are named rank: a keeper of sealed answers needs none.
     """
     settings = settings_of(leaderboard, given)
     if annotate_unjudged:

@@ -14,7 +14,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.ids import PairKey
+from infra.ids import CodeId, PairKey
 from infra.languages import Language, Mutant, language_named
 from infra.records import Annotation, Code, Label
 from tasks.benchmarks.benchmark import MUTANT, Benchmark, Columns, columns_of
@@ -74,8 +74,8 @@ def parents_of_mutants(benchmark: Benchmark) -> dict[PairKey, list[str]]:
     return found
 
 
-def _parent(mutant: Code) -> str:
-    return mutant.origin.removeprefix(MUTANT).partition(" ")[0]
+def _parent(mutant: Code) -> CodeId:
+    return CodeId(mutant.origin.removeprefix(MUTANT).partition(" ")[0])
 
 
 def _failed_by_programs(

@@ -12,6 +12,8 @@ from tasks.stages.standing import query_counts
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import Case, World, environment, read
 
+pytestmark = pytest.mark.slow
+
 CASES = [
     Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
     for number in range(45)

@@ -56,7 +56,9 @@ def in_layout(code: str, mutant: Mutant) -> str:
     before, _, after = mutant.change.partition(" → ")
     tree, lines = parse_or_none(code), code.encode().split(b"\n")
     for node in ast.walk(tree) if tree else ():
-        if getattr(node, "lineno", 0) == mutant.line and _shown(node) == before:
+        if not isinstance(node, ast.expr | ast.stmt):
+            continue
+        if node.lineno == mutant.line and _shown(node) == before:
             line = lines[mutant.line - 1]
             end = node.end_col_offset if node.end_lineno == mutant.line else len(line)
             line = line[: node.col_offset] + after.encode() + line[end:]

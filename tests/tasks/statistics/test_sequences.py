@@ -1,16 +1,19 @@
 """Laws of confidence sequences: their intervals hold at every look together."""
 
 from math import inf, log, sqrt
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tasks.statistics.sequences import FEWEST, neighbours, sequence_interval
 
+Table = npt.NDArray[Any]  # (streams, looks)
 STREAMS, LENGTH = 2_000, 500
 
 
-def separated(values: np.ndarray, level: float) -> np.ndarray:  # type: ignore[type-arg]
+def separated(values: Table, level: float) -> Table:
     """Return (streams, looks) whether the interval is off 0, for all streams at once."""
     number = np.arange(1, values.shape[1] + 1)
     mean = values.cumsum(1) / number
@@ -20,19 +23,21 @@ def separated(values: np.ndarray, level: float) -> np.ndarray:  # type: ignore[t
     radius = np.sqrt(
         variance * 2 * spread / (number**2 * rho) * np.log(np.sqrt(spread) / (1 - level))
     )
-    return (np.abs(mean) > radius) & (number >= FEWEST)
+    found: Table = (np.abs(mean) > radius) & (number >= FEWEST)
+    return found
 
 
-def reciprocal_ranks(generator: np.random.Generator, gap: float) -> np.ndarray:  # type: ignore[type-arg]
+def reciprocal_ranks(generator: np.random.Generator, gap: float) -> Table:
     """Return differences of two methods' reciprocal ranks, whose mean is about the gap."""
     ranks = 1 / np.arange(1, 12.0)
     first, second = (generator.choice(ranks, (STREAMS, LENGTH)) for _ in range(2))
     differ = generator.random((STREAMS, LENGTH)) < 0.4
     better = generator.random((STREAMS, LENGTH)) < 2 * gap
-    return np.clip(differ * (first - second) + 0.5 * better, -1, 1)
+    found: Table = np.clip(differ * (first - second) + 0.5 * better, -1, 1)
+    return found
 
 
-def rare(generator: np.random.Generator, share: float) -> np.ndarray:  # type: ignore[type-arg]
+def rare(generator: np.random.Generator, share: float) -> Table:
     """Return differences of mean 0 of which a small share is far from it."""
     return (generator.random((STREAMS, LENGTH)) < share) - share
 
