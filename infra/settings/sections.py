@@ -220,7 +220,7 @@ class PublishSettings(Section):
     sealed: bool = Field(
         False,
         description="Keep the labels of the test part (without a split: all) out of the export: "
-        "they go to NAME.answers-CHECKSUM.json beside its folder, for the benchmark's keeper.",
+        "they go to a file beside its folder, for the benchmark's keeper.",
     )
 
 

@@ -129,7 +129,7 @@ def test_mutants_are_exported_with_their_grade_and_found_again(tmp_path: Path) -
     [(right, mutants)] = parents_of_mutants(read).items()
     assert right == (QUERIES[0].query_id, CLAMP.code_id)
     assert len(mutants) == 2
-    texts = {code.code_id: code.text for code in read.codes}
+    texts = {str(code.code_id): code.text for code in read.codes}
     assert all("# keep the layout" in texts[mutant] for mutant in mutants)
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tasks.benchmarks import (
     write_benchmark,
 )
 from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.sealing import (
     answers_file,
     read_answers,
@@ -24,6 +26,7 @@ from tasks.benchmarks.sealing import (
 )
 from tests.fakes.benchmarks import QUERIES, agents_benchmark, people_benchmark
 
+Content = dict[str, Any]  # of a file of answers
 SPLITS = dict(zip((query.query_id for query in QUERIES), ("train", "test", "dev"), strict=True))
 
 
@@ -74,35 +77,35 @@ def test_the_same_salt_gives_the_same_bytes_and_another_another_seal(tmp_path: P
     assert answers_file(tmp_path / "b", other.seal) != first
 
 
-def relevance(content: dict) -> None:  # type: ignore[type-arg] - JSON
+def relevance(content: Content) -> None:
     content["labels"][0]["relevance"] = 1 - content["labels"][0]["relevance"]
 
 
-def moved(content: dict) -> None:  # type: ignore[type-arg]
+def moved(content: Content) -> None:
     content["labels"][0]["code_id"] = content["labels"][1]["code_id"]
 
 
-def twice(content: dict) -> None:  # type: ignore[type-arg]
+def twice(content: Content) -> None:
     content["labels"].append(content["labels"][0])
 
 
-def fewer(content: dict) -> None:  # type: ignore[type-arg]
+def fewer(content: Content) -> None:
     content["labels"].pop()
 
 
-def salt(content: dict) -> None:  # type: ignore[type-arg]
+def salt(content: Content) -> None:
     content["salt"] += "x"
 
 
-def name(content: dict) -> None:  # type: ignore[type-arg]
+def name(content: Content) -> None:
     content["benchmark"] = "theirs"
 
 
-def key(content: dict) -> None:  # type: ignore[type-arg]
+def key(content: Content) -> None:
     content["more"] = 1
 
 
-def kind(content: dict) -> None:  # type: ignore[type-arg]
+def kind(content: Content) -> None:
     content["labels"] = {}
 
 
@@ -121,8 +124,8 @@ def kind(content: dict) -> None:  # type: ignore[type-arg]
 )
 def test_other_answers_are_refused_by_name(
     tmp_path: Path,
-    change: Callable[[dict], None],
-    named: str,  # type: ignore[type-arg]
+    change: Callable[[Content], None],
+    named: str,
 ) -> None:
     folder, file = sealed_in(tmp_path / "b", people_benchmark())
     content = json.loads(file.read_text("utf-8"))
@@ -130,6 +133,11 @@ def test_other_answers_are_refused_by_name(
     file.write_text(json.dumps(content), "utf-8")
     with pytest.raises(PublishError, match=named):
         unseal_benchmark(read_benchmark(folder), file)
+
+
+def test_sealed_right_codes_get_no_mutants() -> None:
+    public, _ = seal_benchmark(agents_benchmark(), "a salt")
+    assert list(with_mutants(public, 9).codes) == list(public.codes)
 
 
 def test_a_lost_or_cut_file_and_a_benchmark_without_seal_are_named(tmp_path: Path) -> None:
