@@ -10,6 +10,7 @@ used where there is one; no code of a folder is run.
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from infra.batches import batched
 from infra.errors import EncoderError
 from infra.records import Code, Query
-from tasks.benchmarks.runs import NOTHING, Rankings, rankings_of
+from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
 from tasks.encoders import check_checkpoint, content_digest
 
 KINDS = ("cross", "late")
@@ -97,7 +98,8 @@ class CrossModel:
     def scores(self, query: str, codes: Sequence[str]) -> Scores:
         """Return (codes,) scores, the higher the better."""
         pairs = [(query, code) for code in codes]
-        return np.asarray(self._model.predict(pairs, show_progress_bar=False), np.float64)
+        found: Scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), np.float64)
+        return found
 
 
 class LateModel:
@@ -110,7 +112,8 @@ class LateModel:
 
     def scores(self, query: str, codes: Sequence[str]) -> Scores:
         """Return (codes,) scores, the higher the better."""
-        return self._compared(self._of_queries([query]), codes)[0]
+        found: Scores = self._compared(self._of_queries([query]), codes)[0]
+        return found
 
     def rank(
         self, queries: Sequence[Query], codes: Sequence[Code], depth: int, advance: Advance
@@ -126,22 +129,23 @@ class LateModel:
         asked = sorted(queries, key=lambda query: query.query_id)
         vectors = self._of_queries([query.text for query in asked])
         order = sorted(range(len(codes)), key=lambda row: codes[row].code_id)
-        found = np.empty((len(asked), 0), np.int64)
-        scores = np.empty((len(asked), 0))
+        found: Positions = np.empty((len(asked), 0), np.int64)
+        scores: Scores = np.empty((len(asked), 0))
         for rows in batched(range(len(order)), _AT_ONCE):
             texts = [codes[order[row]].text for row in rows]
             scores = np.hstack((scores, self._compared(vectors, texts)))
             found = np.hstack((found, np.broadcast_to(rows, (len(asked), len(rows)))))
             best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]  # ties by ascending id
-            scores, found = (np.take_along_axis(each, best, 1) for each in (scores, found))
+            scores = np.take_along_axis(scores, best, 1)
+            found = np.take_along_axis(found, best, 1)
             advance(len(rows))
         ids = [codes[row].code_id for row in order]
         return Rankings([query.query_id for query in asked], ids, found, scores)
 
-    def _of_queries(self, texts: list[str]) -> list[object]:
+    def _of_queries(self, texts: list[str]) -> list[Any]:
         return list(self._model.encode_query(texts, show_progress_bar=False))
 
-    def _compared(self, queries: Sequence[object], codes: Sequence[str]) -> Scores:
+    def _compared(self, queries: Sequence[Any], codes: Sequence[str]) -> Scores:
         """Return (queries, codes) sums of each query token's highest similarity."""
         vectors = self._model.encode_document(list(codes), show_progress_bar=False)
         parts = [
@@ -167,8 +171,8 @@ def rerank(
         codes: Their codes.
         advance: Told how many queries were re-ranked.
     """
-    text_of = {query.query_id: query.text for query in queries}
-    place = {code.code_id: row for row, code in enumerate(codes)}
+    text_of: dict[str, str] = {query.query_id: query.text for query in queries}
+    place: dict[str, int] = {code.code_id: row for row, code in enumerate(codes)}
     run: dict[str, dict[str, float]] = {}
     for query, row in zip(ranked.query_ids, ranked.codes.tolist(), strict=True):
         found = [ranked.code_ids[code] for code in row if code != NOTHING]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from infra.errors import UnknownNameError
-from infra.ids import PairKey
+from infra.ids import CodeId, PairKey, QueryId
 from infra.records import Record, caseless
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.benchmarks.runs import NOTHING, Rankings
@@ -110,7 +110,7 @@ def _found_by(rankings: Rankings, qrels: Qrels) -> set[PairKey]:
     """Return the judged pairs among a method's first results."""
     first = np.asarray(rankings.codes[:, :_POOL]).tolist()
     return {
-        PairKey(query, code)
+        PairKey(QueryId(query), CodeId(code))
         for query, row in zip(rankings.query_ids, first, strict=True)
         for code in (rankings.code_ids[each] for each in row if each != NOTHING)
         if code in qrels.get(query, {})

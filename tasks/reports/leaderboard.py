@@ -332,8 +332,8 @@ def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) 
         mutants: Pair of query and right code → its mutants.
     """
     asked: dict[str, dict[str, Sequence[str]]] = {}
-    for (query, code), others in mutants.items():
-        asked.setdefault(query, {})[code] = others
+    for key, others in mutants.items():
+        asked.setdefault(key.query_id, {})[key.code_id] = others
     above = 0
     for query, row in zip(rankings.query_ids, rankings.codes, strict=True):
         if query in asked:

@@ -59,17 +59,18 @@ def write_queries(folder: Path, texts: Iterable[str]) -> None:
 
 def queries_trained_on(encoder: EncoderClass) -> set[str]:
     """Return the queries, as `caseless`, on which `cosqa train` trained an encoder."""
-    file = (getattr(encoder, "folder", None) or Path()) / _QUERIES
-    lines = file.read_text("utf-8", errors="replace").split("\n") if file.is_file() else ()
-    return {*lines} - {""}
+    folder: Path | None = getattr(encoder, "folder", None)
+    if folder is None or not (folder / _QUERIES).is_file():
+        return set()
+    return {*(folder / _QUERIES).read_text("utf-8", errors="replace").split("\n")} - {""}
 
 
 def base_of(encoder: EncoderClass) -> str:
     """Return the name of an encoder's model, of a fine-tuned one its base's."""
-    folder = getattr(encoder, "folder", None)
-    is_trained = folder is not None and (folder / TRAINED).is_file()
-    base = read_description(folder).base.get("model", "") if is_trained else ""
-    return base or encoder.spec.model
+    folder: Path | None = getattr(encoder, "folder", None)
+    if folder is None or not (folder / TRAINED).is_file():
+        return encoder.spec.model
+    return read_description(folder).base.get("model") or encoder.spec.model
 
 
 class JointSpec(EncoderSpec):

@@ -26,7 +26,7 @@ class NoVectors:
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
         raise AssertionError(encoder)
 
-    code_blocks = queries  # type: ignore[assignment]
+    code_blocks = queries
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_the_first_hundred_are_re_ranked_as_the_library_scores_them(
     method = f"bm25>{kind}:{folder / name}"
     before, _ = ranked("bm25", 120)
     found, steps = ranked(method, 120)
-    text_of = {code.code_id: code for code in CODES}
+    text_of: dict[str, Code] = {code.code_id: code for code in CODES}
     for query in QUERIES:
         first = [text_of[code] for code, _ in before.get(query.query_id, [])]
         head, rest = first[:RERANKED], first[RERANKED:]
