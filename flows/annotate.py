@@ -12,6 +12,9 @@ from prefect.states import Completed
 from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from flows.runtime.writing import writing
+from infra.budget import run_budget
+from infra.errors import BudgetExhaustedError, SettingsError
+from infra.journal import Journal
 from infra.ray import check_reach, start_workers
 from tasks.reports.plan import RunPlan, plan_document, plan_sentence
 from tasks.reports.render import markdown_page
@@ -21,7 +24,14 @@ from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
-from tasks.stages.preflight import check_agents, check_answer, check_inputs, collected_source
+from tasks.stages.preflight import (
+    ValidatedInputs,
+    check_agents,
+    check_answer,
+    check_inputs,
+    collected_source,
+)
+from tasks.stages.standing import query_counts, rank_methods, rest_sentence, standing_of
 
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
@@ -37,8 +47,50 @@ def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
             ready.database, source.main, source.search, ready.settings.search, return_state=True
         )
         found.result()
-    judged, _ = judge_candidates(AnnotationRun.of(source.search, recipe, ready.settings), [found])
+    run = AnnotationRun.of(source.search, recipe, ready.settings)
+    judged, _ = judge_as_far_as_asked(ready, run, [found])
     return Completed(data=recipe, message=f"{ready.settings.source.title}: {judged}")
+
+
+def judge_as_far_as_asked(
+    ready: ValidatedInputs, run: AnnotationRun, after: Steps = ()
+) -> tuple[JudgedPairs, Steps]:
+    """Judge all pending candidates, or those of more and more queries until methods are ranked.
+
+    Args:
+        ready: The checked inputs.
+        run: The run over all candidates.
+        after: The steps before it.
+
+    Returns:
+        What became of the pairs, and the last step.
+    """
+    if run.policy.until_ranked is None:
+        return judge_candidates(run, after)
+    if not run.is_approved:
+        raise SettingsError(
+            "a run until methods are ranked has no plan that a person could approve: give a budget "
+            "(--budget-usd) and COSQA_OPERATION__APPROVE=false"
+        )
+    database, judged, usd = ready.database, JudgedPairs(), run.policy.budget_usd
+    budget = run_budget(run.store, run.committee.llm, usd)
+    runs = rank_methods(database, run.search, ready.settings.scoring, wait_for=after)
+    for number in query_counts(run.committee.annotation.limit or run.search.queries):
+        left = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]
+        look, is_paid = run.of_queries(number, left if budget.limit_usd else usd), left > 0
+        try:
+            more, after = judge_candidates(look, after) if is_paid else (JudgedPairs(), after)
+            judged += more
+        except BudgetExhaustedError:
+            is_paid = False
+        standing = standing_of(database, look, runs, ready.settings.evaluation, wait_for=after)
+        if standing.is_settled or not is_paid:
+            break
+    ending = "ranked" if standing.is_settled else "not ranked"
+    if not is_paid:
+        ending += ", the budget is spent"
+    told = f"{ending} {standing}; {rest_sentence(database, run)}"
+    return judged.model_copy(update={"standing": told}), after
 
 
 def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs, Steps]:

@@ -3,7 +3,7 @@
 from prefect import State, flow
 from prefect.states import Completed
 
-from flows.annotate import judge_candidates
+from flows.annotate import judge_as_far_as_asked
 from flows.collect import collect_candidates
 from flows.evaluate import score_benchmarks
 from flows.publish import export_sentence, publish_labels
@@ -27,7 +27,7 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     judged = JudgedPairs()
     if recipe:
         run = AnnotationRun.of(source.search, recipe, ready.settings)
-        judged, steps = judge_candidates(run, steps)
+        judged, steps = judge_as_far_as_asked(ready, run, steps)
     exported = publish_labels(ready, source, steps)
     outcome = f"{judged}; {export_sentence(exported)}"
     report = score_benchmarks(ready, source, exported)

@@ -15,7 +15,7 @@ from tasks.stages.labels import label_sets
 from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
 from tasks.stages.publish import nothing_exported, published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
-from tasks.stages.scoring import OpenBenchmark, Run, score_method
+from tasks.stages.scoring import OpenBenchmark, Run, open_exports, score_method
 
 
 @flow(name="evaluate", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -44,12 +44,14 @@ def score_benchmarks(
         exported: The export of each set of labels, None where it has none, and its steps.
     """
     scoring = ready.settings.scoring
-    published = [reference for reference, _ in exported if reference]
+    before = {reference.name: steps for reference, steps in exported if reference}
+    references = [reference for reference, _ in exported if reference]
+    opened = open_exports(references, scoring.evaluation.answers)
+    published = [benchmark.published for benchmark in opened]
     scored = [
         future
-        for reference, steps in exported
-        if reference
-        for future in score_methods(ready.database, OpenBenchmark(reference), scoring, steps)
+        for benchmark in opened
+        for future in score_methods(ready.database, benchmark, scoring, before[benchmark.name])
     ]
     results_of(scored)
     after = [*scored, *(step for _, steps in exported for step in steps)]

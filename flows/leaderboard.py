@@ -13,6 +13,7 @@ from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from flows.runtime.writing import writing
 from infra.settings import ReannotationSettings
 from infra.store.benchmarks import only_benchmark
+from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
@@ -42,13 +43,14 @@ def leaderboard(
     ready = check_inputs(settings, partial(check_comparison, benchmarks=folders, runs=runs))
     chosen = ready.settings
     folder = benchmark or only_benchmark(chosen.store)
-    opened = open_benchmark(ready.database, folder)
+    opened = open_benchmark(ready.database, folder, chosen.evaluation.answers)
     recipe = None
     if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
         recipe = check_agents(chosen.committee)
-    scored = score_methods(ready.database, opened, chosen.scoring)
+    is_ranking = chosen_methods(chosen.scoring, runs)
+    scored = score_methods(ready.database, opened, chosen.scoring) if is_ranking else []
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
         ready.database, opened, ranked, chosen.evaluation, chosen.publish,

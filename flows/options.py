@@ -225,6 +225,13 @@ Budget = Annotated[float | None,
     option("--budget-usd", "reannotation.budget_usd", title="Budget of the run in US dollars",
            metavar="DOLLARS", unset="none", panel=_JUDGE),
 ]  # fmt: skip
+UntilRanked = Annotated[int | None, option(
+    "--until-ranked", "reannotation.until_ranked",
+    metavar="TOP", unset="all queries", panel=_JUDGE,
+)]  # fmt: skip
+Margin = Annotated[float | None, option(
+    "--margin", "reannotation.margin", panel=_JUDGE,
+)]  # fmt: skip
 Approve = Annotated[
     bool | None, option(
     "--approve/--no-approve", "operation.approve",
@@ -250,17 +257,23 @@ Plan = Annotated[bool, option(
 # Scoring.
 
 
-def _methods(about: str, unset: str) -> dict[str, Any]:
+def _methods(about: str, unset: str, title: str = "Retrieval methods") -> dict[str, Any]:
     """Return the option of retrieval methods, as a command takes them."""
     asked = option(
-        "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm).",
-        title="Retrieval methods", names="methods", line="Repeat it for several.",
+        "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm), "
+        "re-ranked by a cross-encoder or not (bm25>cross:FOLDER), or a multi-vector encoder "
+        "(late:FOLDER).",
+        title=title, names="methods", line="Repeat it for several.",
         examples=("bm25", "minilm"), unset=unset, panel=_SCORING,
     )  # fmt: skip
     return {"methods": Annotated[list[str] | None, asked]}
 
 
 SCORING = _methods("Retrieval method to score", "all lexical methods and the chosen encoders")
+RANKED = {"until_ranked": UntilRanked, "margin": Margin}
+METHODS_TO_RANK = RANKED | _methods(
+    "Retrieval method that --until-ranked ranks", "all lexical methods and the chosen encoders", ""
+)
 SCORED_ON_BOTH = _methods("Retrieval method to score on both versions", "none")
 ESTIMATED = _methods("Encoder, or retrieval method, to estimate", "the chosen encoders")
 COMPARED = _methods("Retrieval method to compare with, beside base and new encoder", "none further")
@@ -271,6 +284,12 @@ Metrics = Annotated[list[str] | None, option(
     "0. The first one orders the table.",
     title="Metrics", line="Repeat it for several.",
     unset=", ".join(USUAL_METRICS), panel=_SCORING,
+)]  # fmt: skip
+Answers = Annotated[Path | None, option(
+    "--answers", "evaluation.answers",
+    "File of a benchmark's sealed answers, to score against, once its checksum fits.",
+    title="Sealed answers", examples=("cosqa-benchmarks/mine.answers-0123456789ab.json",),
+    panel=_INPUT,
 )]  # fmt: skip
 BenchmarkFolder = Annotated[Path | None, option(
     "--benchmark", "",
@@ -448,6 +467,14 @@ AcceptGold = Annotated[
     bool | None,
     option("--accept-gold/--no-accept-gold", "publish.accept_gold"),
 ]
+Mutants = Annotated[
+    int | None,
+    option("--mutants", "publish.mutants", title="Mutants beside each right code"),
+]
+Sealed = Annotated[
+    bool | None,
+    option("--sealed/--no-sealed", "publish.sealed", title="Seal the test part's answers"),
+]
 Set = Annotated[
     list[str] | None, option(
     "--set", "",
@@ -465,6 +492,8 @@ ENCODERS = {"encoders": Encoders}
 MODEL = {"model": Model}
 LIMIT = {"limit": Limit}
 METRICS = {"metrics": Metrics}
+ANSWERS = {"answers": Answers}
+PUBLISHED = {"mutants": Mutants, "sealed": Sealed}
 RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE

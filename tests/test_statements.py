@@ -636,7 +636,7 @@ def test_what_was_said_and_is_not_so_is_found(
     [
         ("`cosqa store prune` empties it", "cosqa store prune"),
         ("`cosqa benchmark sample` takes it", "cosqa benchmark sample"),
-        ("`cosqa annotate --method bm25` scores", "--method"),
+        ("`cosqa collect --method bm25` scores", "--method"),
         ("as by `label write`", "cosqa label write"),
         ("`annotators compare` draws pairs", "annotators compare"),
         ("`cosqa list judges` has them", "judges"),

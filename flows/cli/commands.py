@@ -59,7 +59,9 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     "cosqa benchmark --top-k 5",
     "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
     panel="Build",
-    options=o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.SCORING | o.EXPORT | o.PLAN,
+    options=(
+        o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.RANKED | o.SCORING | o.EXPORT | o.PLAN
+    ),
 )
 def benchmark(**given: object) -> None:
     """Run the whole pipeline: collect, annotate, publish, evaluate.
@@ -96,14 +98,16 @@ def collect(**given: object) -> None:
     "cosqa annotate --model openai/gpt-4o-mini --limit 10",
     "cosqa annotate --plan",
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
+    "cosqa annotate --until-ranked 3 --method bm25 --method minilm",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.STORE | o.PLAN,
+    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.METHODS_TO_RANK | o.STORE | o.PLAN,
 )
 def annotate(**given: object) -> None:
     """Let the agents judge every candidate without an up-to-date label.
 
     Run `cosqa collect` with the same --source and --top-k first. A label is up to date until a
     part of the settings changes that it depends on: `--plan` says what is pending, and why.
+    With --until-ranked it ends as soon as the first methods' order is sure, and says what it saved.
     """
     _run_pipeline(annotate, given)
 
@@ -113,10 +117,16 @@ def annotate(**given: object) -> None:
     "cosqa publish",
     "cosqa publish --output cosqa-benchmarks-2",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.EXPORT,
+    options=o.INPUT | o.CANDIDATES | o.EXPORT | o.PUBLISHED,
 )
 def publish(**given: object) -> None:
-    """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards."""
+    """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.
+
+    With --sealed the test part's labels go to a file for the benchmark's keeper, beside the export;
+    `cosqa evaluate --answers FILE` and `cosqa leaderboard --answers FILE` score against it. With
+    --mutants each right code gets distractors that a test program proved wrong; leaderboards have
+    the share of right codes that a method ranks above all of theirs.
+    """
     _run_pipeline(publish, given)
 
 
@@ -125,7 +135,7 @@ def publish(**given: object) -> None:
     "cosqa evaluate --method bm25 --method minilm",
     "cosqa evaluate --metric Recall@10 --metric NDCG@10",
     panel="Score",
-    options=o.INPUT | o.CANDIDATES | o.SCORING | o.METRICS | o.OUTPUT,
+    options=o.INPUT | o.CANDIDATES | o.SCORING | o.METRICS | o.ANSWERS | o.OUTPUT,
 )
 def evaluate(**given: object) -> None:
     """Score retrieval methods on the exported benchmarks and write the report."""
@@ -171,7 +181,7 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
     "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
     "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
     panel="Score",
-    options=o.SCORING | o.METRICS | o.CHECKPOINT | o.MODEL | o.OUTPUT,
+    options=o.SCORING | o.METRICS | o.ANSWERS | o.CHECKPOINT | o.MODEL | o.OUTPUT,
 )
 def leaderboard(
     benchmark: o.BenchmarkFolder = None,
@@ -182,7 +192,8 @@ def leaderboard(
 ) -> None:
     """Compare retrieval methods on a benchmark, with intervals and significance tests.
 
-    A method is a name such as bm25 or minilm, or several fused (bm25+minilm).
+    A method is a name such as bm25 or minilm, or several fused (bm25+minilm). With --answers and
+    --run only methods that are named rank: a keeper of sealed answers needs none.
     """
     settings = settings_of(leaderboard, given)
     if annotate_unjudged:

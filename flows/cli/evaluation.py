@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
+from tasks.reports.circularity import circularity_notes, flags_table
 from tasks.reports.corrected import CorrectedScores, corrected_figures
 from tasks.reports.diff import (
     Difference,
@@ -43,6 +44,11 @@ def print_leaderboards(written: WrittenLeaderboard) -> None:
         print_leaderboard(written.after, page, ", with unjudged results judged")
     if written.corrected:
         print_corrected(written.corrected, page)
+    if found := written.before.circularity:
+        if found.flags:
+            print_block(flags_table(found), rest=page)
+        for note in circularity_notes(found):
+            say(note)
     say(f"among the first 10, never judged: {counted(written.unjudged, 'results')}")
     say(f"leaderboard: {page}")
 
@@ -55,7 +61,10 @@ def print_leaderboard(board: Board, page: str, when: str = "") -> None:
     print_table(
         f"{board.benchmark}{when}: {scored_over(board.scored, board.queries)}, "
         f"{counted(board.codes, 'codes')}",
-        ["   method", *board.metrics, "judged@10"],
+        [
+            *("   method", *board.metrics, "judged@10"),
+            *(["above mutants"] if any(row.mutants for row in board.rows) else []),
+        ],
         [_cells(row, board.metrics) for row in board.rows],
         rest=page,
         note=_NOTE,
@@ -74,7 +83,11 @@ def print_corrected(corrected: CorrectedScores, page: str) -> None:
 def _cells(row: MethodRow, metrics: tuple[str, ...]) -> list[str]:
     cells = [row.cells[name] for name in metrics]
     figures = [f"{cell.mean:.3f} {cell.surpasses.replace(' ', '')}".strip() for cell in cells]
-    return [f"{row.letter:<2} {row.method}", *figures, f"{row.judged:.3f}"]
+    if row.mutants:
+        shares = [f"{row.judged:.3f}", f"{row.mutants.mean:.3f}"]
+    else:
+        shares = [f"{row.judged:.3f}"]
+    return [f"{row.letter:<2} {row.method}", *figures, *shares]
 
 
 def print_versions(written: WrittenDifference, *, is_scored: bool) -> None:

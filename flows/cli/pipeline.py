@@ -50,6 +50,7 @@ def remember(lasting: Overrides, preset: str | None) -> None:
         ("source", "reread"),
         ("annotation", "limit"),
         ("publish", "accept_gold"),
+        ("evaluation", "answers"),
     ):
         lasting.get(section, {}).pop(key, None)
     is_new = not file.exists() or (preset != SAMPLE and read_toml(file) == {"preset": SAMPLE})

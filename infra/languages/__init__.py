@@ -198,6 +198,10 @@ class Language(ABC):
         """Return at most ``limit`` further mutants, which nearly any test would notice."""
         return ()
 
+    def in_layout(self, code: str, mutant: Mutant) -> str:  # noqa: ARG002 - by default
+        """Return a mutant's source in the layout of the code, as far as that can be had."""
+        return mutant.code
+
     def stopping_at(self, code: str, line: int) -> str:  # noqa: ARG002 - by default
         """Return code that ends its process where a line is reached, "" where none can."""
         return ""

@@ -46,6 +46,20 @@ class ReannotationSettings(Section):
         description="US dollars that one run may cost. `llm.budget_usd`, which all runs share, "
         "holds too. Needs a model with a known price.",
     )
+    until_ranked: int | None = Field(
+        None,
+        ge=1,
+        le=100,
+        description="Judge queries in random order (annotation.seed) until each of the first TOP "
+        "retrieval methods by the first metric is told from the next one, or known to be within "
+        "margin of it, whichever way the rest would go: intervals are of a confidence sequence.",
+    )
+    margin: float = Field(
+        0.02,
+        ge=0,
+        le=1,
+        description="Difference of two methods' scores that nobody minds, for until_ranked.",
+    )
     retry_after_s: float = Field(
         600.0,
         ge=0,

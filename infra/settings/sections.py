@@ -210,6 +210,19 @@ class PublishSettings(Section):
         "repository answers (of installed code: of one package).",
     )
     split_seed: int = Field(0, ge=0, description="Seed of the split.")
+    mutants: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="Distractors beside each right code whose label rests on a valid program: at "
+        "most N of its mutants that this program fails, with the grade 0. Of sealed answers there "
+        "are none, since they would tell which codes are right.",
+    )
+    sealed: bool = Field(
+        False,
+        description="Keep the labels of the test part (without a split: all) out of the export: "
+        "they go to a file beside its folder, for the benchmark's keeper.",
+    )
 
 
 class EvaluationSettings(Section):
@@ -225,6 +238,11 @@ class EvaluationSettings(Section):
         (),
         description=f"Metrics of a leaderboard; none given takes {', '.join(USUAL_METRICS)}. "
         "`cosqa list metrics` prints the names.",
+    )
+    answers: Path | None = Field(
+        None,
+        description="File of the sealed answers of a benchmark (publish.sealed), whose checksum "
+        "the export has: methods are scored against it.",
     )
 
 

@@ -157,6 +157,15 @@ def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str
     return [PairKey(*row) for row in rows]
 
 
+def encoders_of(database: Database, search_ids: Sequence[SearchId]) -> list[str]:
+    """Return the encoders of searches, pools aside, sorted."""
+    return database.column(
+        "SELECT DISTINCT unnest(encoders) AS encoder FROM searches "
+        "WHERE list_contains(?, search_id) AND NOT pool ORDER BY encoder",
+        [list(search_ids)],
+    )
+
+
 def candidate_codes(
     database: Database, search_ids: Sequence[SearchId], collection: str
 ) -> list[CodeId]:

@@ -18,6 +18,7 @@ from tasks.benchmarks.runs import refuse_unfit_ids
 
 FORMAT_VERSION = 2
 GENERATED = "generated:"  # begins the origin of written answers and of their labels
+MUTANT = "mutant:"  # begins the origin of distractors and of their labels
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # is part of paths, also when it comes from others
 
 
@@ -46,6 +47,20 @@ class LabelRecipe(Record):
     gold: GoldCounts = GoldCounts()
 
 
+class Seal(Record):
+    """The checksums of answers that an export does not hold: SHA-256 of salt and salted answers.
+
+    Attributes:
+        salt: Of the salt.
+        answers: Of the salt, the benchmark's name and the labels.
+        labels: Number of labels.
+    """
+
+    salt: str = Field(pattern="^[0-9a-f]{64}$")
+    answers: str = Field(pattern="^[0-9a-f]{64}$")
+    labels: int = Field(ge=1)
+
+
 class Benchmark(Record):
     """Queries, codes, and the labels that one origin gives to pairs of them.
 
@@ -54,8 +69,8 @@ class Benchmark(Record):
 
     Attributes:
         name: A name that is fit for a folder.
-        label_origin: The origin of every label but those of written answers (`GENERATED`) and of
-            former recipes.
+        label_origin: The origin of every label but those of written answers (`GENERATED`), of
+            distractors (`MUTANT`) and of former recipes.
         sources: Where queries, codes and labels come from.
         recipe: Everything that could change the agents' labels, of the recipe in use; None for
             labels of another origin.
@@ -70,6 +85,8 @@ class Benchmark(Record):
             are to be published too.
         code_base: Whether ``codes`` is the whole collection or the union of all candidates.
         splits: Query → train, dev or test (`split_queries`); empty where nothing is split.
+        found_by: Encoders that found the candidates, which may be favoured.
+        sealed: The checksums of the test part's labels, where a keeper has these.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -92,6 +109,8 @@ class Benchmark(Record):
     evidence: InstanceOf[AnnotationStream] = NO_ANNOTATIONS
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, str] = Field(default_factory=dict)
+    found_by: tuple[str, ...] = ()
+    sealed: Seal | None = None
 
     @field_validator("evidence", mode="before")
     @classmethod
@@ -147,6 +166,8 @@ def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "") -> str:
     parts.append(undecided or digest_of_records(benchmark.undecided))
     if benchmark.splits:
         parts.append(digest_of(benchmark.splits))
+    if benchmark.sealed:
+        parts.append(benchmark.sealed.answers)
     return digest("benchmark", str(FORMAT_VERSION), digest_of(body), *parts)
 
 
@@ -158,7 +179,7 @@ def check_benchmark(benchmark: Benchmark) -> None:
             number or about unknown records; an id is repeated or no single field of a file.
     """
     name = benchmark.name
-    if not benchmark.labels:
+    if not benchmark.labels and not benchmark.sealed:
         raise PublishError(f"benchmark {name!r} has no labels: annotate its pairs first")
     columns = columns_of(benchmark)
     pairs = pa.concat_tables(
@@ -171,7 +192,7 @@ def check_benchmark(benchmark: Benchmark) -> None:
         "pair", name, pc.binary_join_element_wise(pairs["query_id"], pairs["code_id"], " ")
     )
     _refuse_unknown(columns, pairs, name)
-    if not pc.all(pc.is_finite(columns.labels.column("relevance"))).as_py():
+    if not pc.all(pc.is_finite(columns.labels.column("relevance")), min_count=0).as_py():
         raise PublishError(f"benchmark {name!r} has a label that is no finite number")
     _refuse_other_origins(columns.labels.column("origin"), benchmark)
 
@@ -212,7 +233,7 @@ def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> Non
     others = [
         origin
         for origin in pc.unique(origins).to_pylist()
-        if origin not in known and not origin.startswith(GENERATED)
+        if origin not in known and not origin.startswith((GENERATED, MUTANT))
     ]
     if others:
         raise PublishError(

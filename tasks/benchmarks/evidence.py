@@ -56,7 +56,15 @@ class AnnotationStream(ABC):
 
     def of_codes(self, codes: pa.Array) -> "AnnotationStream":
         """Return the annotations of some codes alone."""
-        return _OfCodes(self, codes)
+        return _Selected(self, "code_id", codes)
+
+    def of_queries(self, queries: pa.Array) -> "AnnotationStream":
+        """Return the annotations of some queries alone."""
+        return _Selected(self, "query_id", queries)
+
+    def with_support(self, support: str) -> "AnnotationStream":
+        """Return the annotations that rest on one kind of evidence alone."""
+        return _Selected(self, "support", pa.array([support]))
 
 
 @dataclass(frozen=True)
@@ -101,15 +109,16 @@ class ExportedAnnotations(AnnotationStream):
 
 
 @dataclass(frozen=True)
-class _OfCodes(AnnotationStream):
-    """Evidence of some codes."""
+class _Selected(AnnotationStream):
+    """Evidence of some codes or queries, by the column of their ids."""
 
     whole: AnnotationStream
-    codes: pa.Array
+    column: str
+    ids: pa.Array
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         for batch in self.whole.batches():
-            yield batch.filter(pc.is_in(batch["code_id"], value_set=self.codes))
+            yield batch.filter(pc.is_in(batch[self.column], value_set=self.ids))
 
     def _records(self, batch: pa.RecordBatch) -> list[Annotation]:
         return self.whole._records(batch)  # noqa: SLF001 - of its own class

@@ -17,10 +17,12 @@ from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
     GENERATED,
+    MUTANT,
     NAME,
     Benchmark,
     Columns,
     LabelRecipe,
+    Seal,
     benchmark_fingerprint,
     columns_of,
     digest_of_records,
@@ -75,7 +77,8 @@ class Manifest(Record):
         fingerprint: See `benchmark_fingerprint`.
         counts: Queries, codes, labels, relevant ones among them, queries that have a relevant
             code, pairs left undecided, pairs that could not be judged, and, where there are any,
-            labels of answers that a model wrote to queries without a match, and queries that the
+            labels of answers that a model wrote to queries without a match, labels of mutants of
+            right codes, and queries that the
             agents specified, found underspecified or not to be shown by a value.
         dropped: Reason → items of the sources that were dropped.
         recipe: Everything that could change the agents' labels, of the recipe in use.
@@ -87,6 +90,8 @@ class Manifest(Record):
             without such pairs.
         code_base: Whether the codes are the whole collection or the union of all candidates.
         splits: Train, dev and test → number of queries; empty where nothing is split.
+        found_by: Encoders that found the candidates.
+        sealed: The checksums of the test part's labels, which are in a file of the keeper's.
         files: All files but the manifest itself and what evaluation adds under ``runs/``.
     """
 
@@ -105,6 +110,8 @@ class Manifest(Record):
     undecided_digest: str = Field("", pattern="^([0-9a-f]{20}|[0-9a-f]{32})?$")
     code_base: Literal["collection", "candidates"] = "collection"
     splits: dict[str, int] = Field(default_factory=dict)
+    found_by: tuple[str, ...] = ()
+    sealed: Seal | None = None
     files: tuple[ExportedFile, ...]
 
 
@@ -114,7 +121,10 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     labels = columns.labels
     relevant = pc.greater(labels.column("relevance"), 0)
     answered = pc.count_distinct(labels.column("query_id").filter(relevant)).as_py()
-    generated = pc.sum(pc.starts_with(labels.column("origin"), GENERATED)).as_py()
+    generated, mutants = (
+        pc.sum(pc.starts_with(labels.column("origin"), kind)).as_py()
+        for kind in (GENERATED, MUTANT)
+    )
     parts = Counter(benchmark.splits.values())
     return Manifest(
         format_version=FORMAT_VERSION,
@@ -130,6 +140,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
             "undecided": len(benchmark.undecided),
             "failed": benchmark.failed,
             **({"generated": generated} if generated else {}),
+            **({"mutants": mutants} if mutants else {}),
             **_specified(columns),
         },
         dropped=dict(sorted(benchmark.dropped.items())),
@@ -142,6 +153,8 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",
         code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
+        found_by=benchmark.found_by,
+        sealed=benchmark.sealed,
         files=(),
     )
 

@@ -21,7 +21,9 @@ from tasks.encoders._reference import (
     SCHEMES,
     SYNTAX,
     TRAINED,
+    check_checkpoint,
     checkpoint_encoder,
+    content_digest,
     folder_readers,
     referenced_encoder,
 )
@@ -55,6 +57,8 @@ __all__ = [
     "SpecifiedEncoder",
     "TransformerSpec",
     "Vectors",
+    "check_checkpoint",
+    "content_digest",
     "encoders",
     "folder_readers",
     "load_transformer",

@@ -92,7 +92,7 @@ class CheckpointEncoder(SpecifiedEncoder):
     def __call__(self) -> Encoder:
         """Return the encoder."""
         folder, name = self.folder or Path(), self.spec.name
-        _check_folder(folder, name)
+        check_checkpoint(folder, name)
         if content_digest(folder) != self.spec.revision:
             raise EncoderError(
                 f"encoder {name!r}: {folder} on {socket.gethostname()} is not the checkpoint that "
@@ -108,7 +108,7 @@ def checkpoint_encoder(name: str, target: str, options: Mapping[str, str]) -> En
     The options come first, then the published encoder that ``like`` names, then the files.
     """
     folder = Path(target).expanduser().absolute()
-    _check_folder(folder, name)
+    check_checkpoint(folder, name)
     identity = {
         "name": name,
         "model": "checkpoint",
@@ -182,7 +182,7 @@ def _file_digest(file: Path, changed_ns: int) -> str:  # noqa: ARG001 - part of 
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _check_folder(folder: Path, name: str) -> None:
+def check_checkpoint(folder: Path, name: str) -> None:
     """Check that a folder holds a model, all of it and no links to files outside."""
     files = (*folder.glob("*"), *folder.glob("*/*"))
     if not any((folder / file).is_file() for file in ("config.json", TRAINED)):

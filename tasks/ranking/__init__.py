@@ -2,5 +2,5 @@
 
 ``methods`` turns a method's name (``bm25+minilm``) into rankings, by the plug-ins of
 `tasks.retrievers` and, by exact search over vectors, of `tasks.encoders`; ``fusion`` joins several
-rankings.
+rankings, and ``pair_models`` re-ranks them (``bm25>cross:FOLDER``).
 """

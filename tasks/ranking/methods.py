@@ -3,8 +3,10 @@
 ``bm25`` and ``minilm`` are registered; ``bm25+minilm`` is the fusion of the two, of any number.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from infra.errors import UnknownNameError
@@ -15,11 +17,20 @@ from infra.settings import ScoringSettings
 from tasks.benchmarks.runs import Rankings
 from tasks.encoders import SYNTAX, Vectors, encoders
 from tasks.ranking.fusion import fuse
+from tasks.ranking.pair_models import (
+    PAIR_SYNTAX,
+    RERANKED,
+    Advance,
+    LateModel,
+    pair_models,
+    rerank,
+)
 from tasks.retrievers import retrievers
 from tasks.search.exact import search
 from tasks.search.scores import Block, Codes, Positions, Singles
 
-_FUSED = "+"
+_FUSED, _RERANKED = "+", ">"
+_PARTS = re.compile(f"([{_FUSED}{_RERANKED}])")
 
 
 class VectorSource(Protocol):
@@ -42,31 +53,40 @@ class VectorSource(Protocol):
 
 
 def components(method: str) -> list[str]:
-    """Return the registered retrievers and encoders that a method is made of.
+    """Return the retrievers, encoders and pair models that a method is made of.
 
     Raises:
-        UnknownNameError: One of them is neither a retriever nor an encoder.
+        UnknownNameError: One of them is none of these.
     """
-    names = method.split(_FUSED)
+    names = _PARTS.split(method)[::2]
     for name in names:
-        if name not in retrievers.names() and not encoders.has(name):
-            known = [*retrievers.names(), *encoders.names()]
+        known = [*retrievers.names(), *encoders.names()]
+        if name not in known and not encoders.has(name) and not pair_models.has(name):
             raise UnknownNameError(
                 f"{unknown_name('retrieval method', name, known)} or {SYNTAX}; join several with "
-                f"{_FUSED} to fuse them (bm25{_FUSED}minilm)"
+                f"{_FUSED} to fuse them (bm25{_FUSED}minilm); {PAIR_SYNTAX}"
             )
+    first, *rerankers = method.split(_RERANKED)
+    wrong = [name for name in first.split(_FUSED) if name.startswith("cross:")]
+    wrong += [name for name in rerankers if not pair_models.has(name)]
+    if wrong:
+        raise UnknownNameError(f"{wrong[0]} cannot stand there in {method}: write {PAIR_SYNTAX}")
     return names
 
 
 def renamed(method: str, name_of: Callable[[str], str]) -> str:
-    """Return a method with its encoders called by other names.
+    """Return a method with its encoders and pair models called by other names.
 
     Args:
         method: The method.
-        name_of: Name or reference of an encoder → its name.
+        name_of: Name or reference of one of these → its name.
     """
-    names = [name_of(name) if encoders.has(name) else name for name in components(method)]
-    return _FUSED.join(names)
+    named = {
+        name: name_of(name)
+        for name in components(method)
+        if encoders.has(name) or pair_models.has(name)
+    }
+    return "".join(named.get(part, part) for part in _PARTS.split(method))
 
 
 def identity(method: str) -> str:
@@ -76,10 +96,19 @@ def identity(method: str) -> str:
 
 
 def _key(name: str) -> str:
-    """Return an encoder's weights' or a retriever's revision, empty for none stated."""
+    """Return a model's or a retriever's revision, empty for none stated."""
+    if pair_models.has(name):
+        return pair_models.revision(name)
     if encoders.has(name):
         return encoders.get(name).spec.key
     return str(getattr(retrievers.get(name), "revision", ""))
+
+
+def steps_of(method: str, queries: int, codes: int) -> int:
+    """Return how many queries and codes the pair models of a method advance by."""
+    first, *rerankers = method.split(_RERANKED)
+    alone = sum(map(pair_models.has, first.split(_FUSED)))
+    return queries * len(rerankers) + codes * alone
 
 
 class Ranker:
@@ -89,6 +118,7 @@ class Ranker:
         queries: The benchmark's queries.
         codes: The codes that are ranked.
         vectors: The vectors of both.
+        advance: Told how many queries a pair model has re-ranked, or codes it has ranked.
     """
 
     def __init__(
@@ -96,10 +126,12 @@ class Ranker:
         queries: Sequence[Query],
         codes: Sequence[Code],
         vectors: VectorSource,
+        advance: Advance = lambda _items: None,
     ) -> None:
         self._queries = queries
         self._codes = codes
         self._vectors = vectors
+        self._advance = advance
 
     def rank(self, method: str, depth: int) -> Rankings:
         """Return the ``depth`` best codes of each query.
@@ -108,10 +140,21 @@ class Ranker:
             UnknownNameError: There is no such method.
             StoreError: An encoder has not embedded the collection.
         """
-        ranked = [self._rank_by(name, depth) for name in components(method)]
-        return ranked[0] if len(ranked) == 1 else fuse(ranked, depth)
+        components(method)
+        first, *rerankers = method.split(_RERANKED)
+        deep = max(depth, RERANKED) if rerankers else depth
+        several = [self._rank_by(name, deep) for name in first.split(_FUSED)]
+        ranked = several[0] if len(several) == 1 else fuse(several, deep)
+        for name in rerankers:
+            model = pair_models.load(name)
+            ranked = rerank(ranked, model, self._queries, self._codes, self._advance)
+        return ranked.cut(depth)
 
     def _rank_by(self, name: str, depth: int) -> Rankings:
+        if pair_models.has(name):
+            model = pair_models.load(name)
+            assert isinstance(model, LateModel)  # noqa: S101 - `components` refuses others
+            return model.rank(self._queries, self._codes, depth, self._advance)
         if not encoders.has(name):
             return retrievers.get(name)().rank(self._queries, self._codes, depth)
         queries = sorted(query.query_id for query in self._queries)
@@ -121,8 +164,11 @@ class Ranker:
         return rank_vectors(vectors, blocks, queries, codes, depth)
 
 
-def chosen_methods(scoring: ScoringSettings) -> list[str]:
+def chosen_methods(scoring: ScoringSettings, runs: Sequence[Path] = ()) -> list[str]:
     """Return the methods to score: those of the settings, else all lexical ones and the encoders.
+
+    A keeper, who has sealed answers and runs of others, needs no method beside those that are
+    named.
 
     Raises:
         UnknownNameError: A method is not made of retrievers and encoders.
@@ -130,7 +176,9 @@ def chosen_methods(scoring: ScoringSettings) -> list[str]:
     methods = scoring.evaluation.methods
     for method in methods:
         components(method)
-    return [*methods] or [*retrievers.names(), *scoring.search.encoders]
+    if methods or (runs and scoring.evaluation.answers):
+        return [*methods]
+    return [*retrievers.names(), *scoring.search.encoders]
 
 
 def rank_vectors(

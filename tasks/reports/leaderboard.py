@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
+from infra.ids import PairKey
 from infra.records import Record
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
+from tasks.reports.circularity import Circularity, circularity_section
 from tasks.reports.corrected import CorrectedScores, corrected_section
 from tasks.reports.document import (
     Block,
@@ -34,7 +36,7 @@ from tasks.reports.figures import Dot, Points, dots_figure
 from tasks.reports.labels import matches_figure
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
-from tasks.statistics.intervals import bootstrap_interval
+from tasks.statistics.intervals import bootstrap_interval, wilson_interval
 
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
@@ -43,7 +45,8 @@ _LEGEND = (
     "score alike. Letters after it name the methods that score significantly lower: paired "
     "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. Unjudged "
     "results count as no match. "
-    "judged@10: share of a method's first 10 results that were judged."
+    "judged@10: share of a method's first 10 results that were judged. above mutants: share of "
+    "right codes that are ranked above all their mutants, where the benchmark has any."
 )
 
 # Method → metric → query → value.
@@ -70,6 +73,7 @@ class MethodRow(Record):
         cells: Metric → figures.
         judged: Share of its first 10 results that are judged.
         pace: Queries a second that it ranked; None where nobody measured it.
+        mutants: Share of right codes above all their mutants; None where none has mutants.
     """
 
     letter: str
@@ -77,6 +81,7 @@ class MethodRow(Record):
     cells: dict[str, Cell]
     judged: float
     pace: float | None = None
+    mutants: Cell | None = None
 
 
 class LanguageRow(Record):
@@ -106,6 +111,7 @@ class Leaderboard(Record):
         matches: Number of matches, from 0 → queries that have labels.
         languages: The rows of languages, where the relevant codes are in several.
         dropped: Reason → what was left out where the benchmark was read or made.
+        circularity: Which methods the benchmark may favour.
     """
 
     benchmark: str
@@ -121,6 +127,7 @@ class Leaderboard(Record):
     matches: dict[int, int] = Field(default_factory=dict)
     languages: tuple[LanguageRow, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict)
+    circularity: Circularity | None = None
 
 
 @dataclass(frozen=True)
@@ -131,12 +138,14 @@ class MethodScores:
         values: Metric → query → value.
         judged: Share of its first 10 results that are judged.
         pace: Queries a second that it ranked, if that was measured.
+        mutants: Share of right codes above all their mutants, if any has mutants.
     """
 
     method: str
     values: Mapping[str, Mapping[str, float]]
     judged: float
     pace: float | None = None
+    mutants: Cell | None = None
 
 
 class Unjudged(Record):
@@ -181,6 +190,7 @@ def build_leaderboard(
                 cells={metric: cells[metric][entry.method] for metric in metrics},
                 judged=entry.judged,
                 pace=entry.pace,
+                mutants=entry.mutants,
             )
             for entry in ranked
         ),
@@ -310,6 +320,32 @@ def judged_share(rankings: Rankings, qrels: Qrels) -> float:
     return judged / returned if returned else 1.0
 
 
+def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Cell | None:
+    """Return the share of right codes that are ranked above all their mutants, None of none.
+
+    A right code that the ranking lacks is above nothing. Where a method scores both alike their
+    ids order them, by chance. The interval is Wilson's, of 95%.
+
+    Args:
+        rankings: The rankings of a method.
+        mutants: Pair of query and right code → its mutants.
+    """
+    asked: dict[str, dict[str, Sequence[str]]] = {}
+    for key, others in mutants.items():
+        asked.setdefault(key.query_id, {})[key.code_id] = others
+    above = 0
+    for query, row in zip(rankings.query_ids, rankings.codes, strict=True):
+        if query in asked:
+            ranked = [rankings.code_ids[code] for code in row.tolist() if code != NOTHING]
+            places = {code: place for place, code in enumerate(ranked)}
+            above += sum(
+                places.get(code, len(ranked)) < min(places.get(one, len(ranked)) for one in others)
+                for code, others in asked[query].items()
+            )
+    found = wilson_interval(above, len(mutants))
+    return Cell(mean=found.mean, low=found.low, high=found.high) if mutants else None
+
+
 def unjudged_results(runs: Mapping[str, Rankings], qrels: Qrels) -> list[Unjudged]:
     """Return the unjudged pairs among the first results of any method, the highest ranked first.
 
@@ -398,6 +434,7 @@ def leaderboard_document(
             *([_pace_section(board)] if any(row.pace for row in board.rows) else []),
             *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
+            *([circularity_section(board.circularity)] if board.circularity else []),
             Section("unjudged", "Unjudged results", pool),
         ],
     )  # fmt: skip
@@ -447,11 +484,19 @@ def _pace_section(board: Leaderboard) -> Section:
 
 
 def _score_table(board: Leaderboard, caption: str = "") -> Table:
+    shares = [row.mutants for row in board.rows if row.mutants]
     rows = [
-        (row.letter, row.method, *map(_cell, row.cells.values()), f"{row.judged:.3f}")
+        (
+            row.letter,
+            row.method,
+            *map(_cell, row.cells.values()),
+            f"{row.judged:.3f}",
+            *([_cell(row.mutants)] if row.mutants else []),
+        )
         for row in board.rows
     ]
-    return Table(("", "method", *board.metrics, "judged@10"), rows, text_columns=2, caption=caption)
+    header = ("", "method", *board.metrics, "judged@10", *(["above mutants"] if shares else []))
+    return Table(header, rows, text_columns=2, caption=caption)
 
 
 def _cell(cell: Cell) -> Text:

@@ -19,6 +19,7 @@ from infra.settings import (
     Settings,
     SourceSettings,
 )
+from tasks.benchmarks.sealing import read_answers
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.inputs.challenge import LANGUAGES
@@ -27,6 +28,7 @@ from tasks.inputs.queries import read_queries
 from tasks.inputs.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
+from tasks.ranking.pair_models import pair_models
 from tasks.retrievers import retrievers
 from tasks.sources import Parts, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
@@ -102,7 +104,7 @@ def check_comparison(
 ) -> None:
     """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
     _check_output(settings.publish.folder)
-    methods = _checked_methods(settings.scoring)
+    methods = _checked_methods(settings.scoring, runs)
     for metric in settings.evaluation.metrics:
         Variant.parse(metric)
     for folder in benchmarks:
@@ -199,9 +201,11 @@ def whole_corpus(source: SourceSettings) -> SourceSettings:
     return SourceSettings.model_validate(usual | source.model_dump(exclude_unset=True))
 
 
-def _checked_methods(scoring: ScoringSettings) -> list[str]:
-    """Return the methods to score, whose encoders all have checkpoints."""
-    methods = chosen_methods(scoring)
+def _checked_methods(scoring: ScoringSettings, runs: Sequence[Path] = ()) -> list[str]:
+    """Return the methods to score, whose encoders all have checkpoints; check sealed answers."""
+    if scoring.evaluation.answers:
+        read_answers(scoring.evaluation.answers)
+    methods = chosen_methods(scoring, runs)
     _check_checkpoints(_encoders_in(methods), scoring.encoder)
     return methods
 
@@ -284,7 +288,7 @@ def with_named_encoders(settings: Settings) -> Settings:
     references: dict[str, str] = {}
 
     def name_of(encoder: str) -> str:
-        name = encoders.adopt(encoder)
+        name = (pair_models if pair_models.has(encoder) else encoders).adopt(encoder)
         if ":" in encoder and references.setdefault(name, encoder) != encoder:
             raise SettingsError(
                 f"{references[name]} and {encoder} are both named {name!r}: give one of them "

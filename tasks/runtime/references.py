@@ -50,11 +50,13 @@ class JudgedPairs(Record):
         pairs: Number of judged pairs.
         failed: Number of pairs that could not be judged.
         most_often: The path on which most of those failed.
+        standing: Why a run that was to rank methods ended, and how these stand.
     """
 
     pairs: int = 0
     failed: int = 0
     most_often: str = ""
+    standing: str = ""
 
     def __add__(self, other: "JudgedPairs") -> "JudgedPairs":
         """Return the sum over two runs, with what failed most often in the worse one."""
@@ -66,7 +68,7 @@ class JudgedPairs(Record):
 
     def __str__(self) -> str:
         """Return a sentence: ``12 of 200 pairs failed, most often: connection lost``."""
+        pairs, ending = counted(self.pairs, "pairs"), f"; {self.standing}" * bool(self.standing)
         if not self.failed:
-            return f"{counted(self.pairs, 'pairs')} judged"
-        pairs = counted(self.pairs, "pairs")
-        return f"{self.failed:,} of {pairs} failed, most often: {self.most_often}"
+            return f"{pairs} judged{ending}"
+        return f"{self.failed:,} of {pairs} failed, most often: {self.most_often}{ending}"

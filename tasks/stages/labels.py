@@ -110,7 +110,8 @@ def labelled_benchmark(
         benchmark = _benchmark(database, labels, Rows(Label, own), pc.unique(own["query_id"]))
     if settings.code_base == "candidates":
         benchmark = _with_candidates_only(database, labels, benchmark)
-    return benchmark
+    found_by = candidates.encoders_of(database, labels.searches) if labels.current else ()
+    return benchmark.model_copy(update={"found_by": tuple(found_by)})
 
 
 def require_trusted(database: Database, labels: CurrentLabels, gold_limit: float) -> None:

@@ -17,14 +17,17 @@ from infra.store import Database, benchmarks
 from infra.store.evidence import decide_labels
 from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
+from tasks.benchmarks.distractors import parents_of_mutants
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.runs import Rankings
 from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
+from tasks.reports.circularity import circularity_of
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
     Leaderboard,
     MethodScores,
+    above_mutants,
     build_leaderboard,
     judged_share,
     leaderboard_document,
@@ -77,10 +80,14 @@ def write_leaderboard(
     qrels = qrels_of(benchmark.content.labels)
     paces = _paces(database, benchmark, rankings, evaluation.depth)
     board, scores = compared_methods(benchmark, rankings, qrels, evaluation, paces)
+    if board.rows:
+        ordered = {row.method: rankings[row.method] for row in board.rows}
+        found = circularity_of(benchmark.content, ordered, qrels, board.metrics[0])
+        board = board.model_copy(update={"circularity": found})
     unjudged = unjudged_results(rankings, qrels)
     after = None
     if judged:
-        new = _annotated_qrels(database, judged)
+        new = annotated_qrels(database, judged)
         merged = {query: {**new.get(query, {}), **known} for query, known in qrels.items()}
         after, _ = compared_methods(benchmark, rankings, merged, evaluation)
     folder = leaderboard_folder(benchmark.published, publish)
@@ -158,12 +165,14 @@ def compared_methods(
         paces: Method → queries that it ranked a second, where that is known.
     """
     metrics = settings.metrics or USUAL_METRICS
+    mutants = parents_of_mutants(benchmark.content)
     scores = [
         MethodScores(
             method=method,
             values=evaluate(ranked, qrels, metrics),
             judged=judged_share(ranked, qrels),
             pace=paces.get(method),
+            mutants=above_mutants(ranked, mutants),
         )
         for method, ranked in rankings.items()
     ]
@@ -191,7 +200,7 @@ def _people_labels(database: Database) -> PeopleLabels:
     return PeopleLabels(**drawn)
 
 
-def _annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
+def annotated_qrels(database: Database, run: AnnotationRun) -> Qrels:
     """Return the qrels of a search's pairs by the agents: the current labels."""
     rounds = [recipe.recipe_id for recipe in run.rounds]
     current = labels_by(database, run.search.collection, [run.search.search_id], rounds)

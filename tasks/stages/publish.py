@@ -15,8 +15,10 @@ from tasks.benchmarks import (
     read_manifest,
     write_benchmark,
 )
+from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
+from tasks.benchmarks.sealing import answers_file, seal_benchmark, write_answers
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.run_logger import get_run_logger, run_logger
@@ -55,7 +57,9 @@ def _is_exported(p: Parameters) -> bool:
         return False
     stored = benchmarks.find_benchmark(p.database, export.benchmark_id)
     is_known = stored is not None and stored.folder == export.folder
-    return is_known and state_of_export(folder) == export.files
+    seal = read_manifest(folder).sealed
+    is_kept = seal is None or answers_file(folder, seal).is_file()
+    return is_known and is_kept and state_of_export(folder) == export.files
 
 
 @stage(
@@ -107,6 +111,13 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
     folder = export_folder(labels, settings)
+    if settings.sealed:
+        salt = digest("salt", database.store_id, labels.name)  # as secret as the store
+        benchmark, answers = seal_benchmark(benchmark, salt)
+        file = write_answers(answers, folder)
+        get_run_logger().info("%s: keep it, and publish it with nothing", file)
+    if settings.mutants:
+        benchmark = with_mutants(benchmark, settings.mutants)
     manifest = write_benchmark(benchmark, folder, include_undecided=settings.include_undecided)
     published = _reference(labels, manifest, settings)
     unchanged = benchmarks.find_benchmark(database, published.benchmark_id) == published

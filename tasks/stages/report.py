@@ -108,7 +108,9 @@ def _scores(
         codes=manifest.counts["codes"],  # which may be fewer than were collected
         depth=depth,
         methods=means,
-        languages=language_rows(
+        languages=()
+        if manifest.sealed
+        else language_rows(
             benchmarks.mean_scores_by_language(
                 database, published.benchmark_id, keys, _answered(Path(published.folder))
             )

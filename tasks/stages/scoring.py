@@ -6,11 +6,12 @@ so that a run of other settings is not reused. Scores are stored under the bench
 """
 
 import time
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 from infra.disk import OTHER_OUTPUT, space_on
-from infra.errors import SourceError
+from infra.errors import PublishError, SourceError
 from infra.identity import digest, digest_of_set, mark
 from infra.ids import BenchmarkId
 from infra.records import Record
@@ -27,14 +28,16 @@ from tasks.benchmarks import (
 )
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import Rankings
+from tasks.benchmarks.sealing import read_answers, unseal_benchmark
 from tasks.benchmarks.trec import run_file, run_tag
 from tasks.encoders import encoders
 from tasks.inputs.formats import benchmark_at
 from tasks.inputs.trec import read_run
 from tasks.metrics import STANDARD, evaluate
-from tasks.ranking.methods import Ranker, components, identity
+from tasks.ranking.methods import Ranker, components, identity, steps_of
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
+from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors
 
@@ -46,13 +49,15 @@ class OpenBenchmark:
 
     Args:
         published: The reference.
+        answers: File of the answers that its export has sealed.
     """
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: Published, answers: Path | None = None) -> None:
         self.published = published
+        self.answers = answers
 
-    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published]]:
-        return OpenBenchmark, (self.published,)
+    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published, Path | None]]:
+        return OpenBenchmark, (self.published, self.answers)
 
     @property
     def name(self) -> str:
@@ -67,7 +72,7 @@ class OpenBenchmark:
     @cached_property
     def content(self) -> Benchmark:
         """Queries, codes and labels."""
-        return _content(Path(self.published.folder))
+        return _content(Path(self.published.folder), self.answers)
 
 
 class Run(Record):
@@ -77,11 +82,37 @@ class Run(Record):
     file: Path
 
 
-def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
-    """Return the benchmark in a folder, and store its reference once the content is verified."""
+def open_exports(published: Sequence[Published], answers: Path | None) -> list[OpenBenchmark]:
+    """Return exports to be scored; with a file of answers the one alone that it belongs to.
+
+    Raises:
+        PublishError: It belongs to none of them, or is not what was sealed.
+    """
+    if answers is None:
+        return [OpenBenchmark(each) for each in published]
+    name = read_answers(answers).benchmark
+    found = next((each for each in published if each.name == name), None)
+    if found is None:
+        names = ", ".join(each.name for each in published)
+        raise PublishError(f"{answers} has the answers of {name!r}, which is none of {names}")
+    content = _content(Path(found.folder), answers)
+    identity = BenchmarkId(benchmark_fingerprint(content))
+    opened = OpenBenchmark(found.model_copy(update={"benchmark_id": identity}), answers)
+    opened.content = content
+    return [opened]
+
+
+def open_benchmark(database: Database, folder: Path, answers: Path | None = None) -> OpenBenchmark:
+    """Return the benchmark in a folder, and store its reference once the content is verified.
+
+    Args:
+        database: The store.
+        folder: The benchmark.
+        answers: File of the answers that it has sealed.
+    """
     check_folder(folder)
     folder = folder.resolve()
-    content = _content(folder)
+    content = _content(folder, answers)
     published = Published(
         benchmark_id=_identity(folder, content),
         name=content.name,
@@ -94,22 +125,23 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
         benchmarks.record_benchmark(database, published)
     else:
         published = stored.model_copy(update={"folder": str(folder)})
-    opened = OpenBenchmark(published)
+    opened = OpenBenchmark(published, answers)
     opened.content = content
     return opened
 
 
-def _content(folder: Path) -> Benchmark:
+def _content(folder: Path, answers: Path | None = None) -> Benchmark:
     found = benchmark_at(folder, usual="test")
     if found is None:
         raise SourceError(f"{folder} is not a benchmark any more: put it there again")
-    return found.benchmark()
+    content = found.benchmark()
+    return unseal_benchmark(content, answers) if answers else content
 
 
 def _identity(folder: Path, content: Benchmark) -> BenchmarkId:
     """Return the fingerprint of what is in a folder, which was read from it."""
-    if is_export(folder):  # pairs that it does not list may be part of it
-        return BenchmarkId(read_manifest(folder).fingerprint)
+    if is_export(folder) and (manifest := read_manifest(folder)).sealed == content.sealed:
+        return BenchmarkId(manifest.fingerprint)  # pairs that it does not list may be part of it
     return BenchmarkId(benchmark_fingerprint(content))
 
 
@@ -207,6 +239,18 @@ def score_method(
     return Run(method=method, file=file)
 
 
+def rank_with_progress(
+    content: Benchmark, method: str, vectors: BenchmarkVectors, depth: int
+) -> Rankings:
+    """Return a method's rankings; how far its pair models are is told while they work."""
+    steps = steps_of(method, len(content.queries), len(content.codes))
+    if not steps:
+        return Ranker(content.queries, content.codes, vectors).rank(method, depth)
+    with progress("", f"steps of {method} done", steps) as told:
+        ranker = Ranker(content.queries, content.codes, vectors, told.advance)
+        return ranker.rank(method, depth)
+
+
 def _rank(
     database: Database, benchmark: OpenBenchmark, method: str, settings: ScoringSettings
 ) -> tuple[Evaluation, Rankings]:
@@ -217,8 +261,7 @@ def _rank(
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
     started = time.monotonic()
-    ranker = Ranker(content.queries, content.codes, vectors)
-    rankings = ranker.rank(method, settings.evaluation.depth)
+    rankings = rank_with_progress(content, method, vectors, settings.evaluation.depth)
     folder = _run_folder(database, published, settings.publish)
     with space_on(folder, OTHER_OUTPUT):
         write_run(folder, method, rankings, tag=_tag(method, key))

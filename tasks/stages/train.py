@@ -41,6 +41,7 @@ from tasks.training.encoder import (
     check_trainable,
     read_description,
     write_description,
+    write_queries,
 )
 from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import models
@@ -289,6 +290,7 @@ def _write_folder(inputs: TrainingInput, model: Path, folder: Path, history: His
     with space_on(folder.parent, OTHER_OUTPUT), atomic_folder(folder, own) as partial:
         shutil.copytree(model, partial, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*_OTHERS))
         write_description(partial, description)
+        write_queries(partial, data.train.queries)
         write_beir(data.test, partial / TEST)
         (partial / FIGURES).write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
 

@@ -67,6 +67,8 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
     inputs["settings"] = settings.publish
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None
+    if settings.evaluation.answers and command != "publish":
+        return None  # a run tells whether they are those that were sealed
     published = published_benchmarks(sets, settings.publish)
     inputs["settings"] = settings.scoring
     methods = chosen_methods(settings.scoring) if command != "publish" else ()

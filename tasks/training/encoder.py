@@ -1,16 +1,17 @@
 """The trained folder: an encoder with its recipe, base, data and licences in ``encoder.json``."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from infra.errors import EncoderError, SettingsError
-from infra.records import Record
+from infra.records import Record, caseless
 from tasks.encoders import (
     TRAINED,
+    EncoderClass,
     EncoderSpec,
     Kind,
     TransformerSpec,
@@ -23,6 +24,7 @@ from tasks.training.recipes import Recipe
 TRANSFORMER = "transformer"
 IDENTITY = {"name", "model", "revision", "licence", "source"}
 _BATCH = 64
+_QUERIES = "trained-on.txt"  # the queries of training
 
 
 class Description(Record):
@@ -49,6 +51,27 @@ class Description(Record):
     data: str
     data_fingerprint: str
     licences: tuple[str, ...]
+
+
+def write_queries(folder: Path, texts: Iterable[str]) -> None:
+    """Write the queries of training into a trained folder, each a line as `caseless`."""
+    (folder / _QUERIES).write_text("\n".join(sorted(set(map(caseless, texts)))), "utf-8")
+
+
+def queries_trained_on(encoder: EncoderClass) -> set[str]:
+    """Return the queries, as `caseless`, on which `cosqa train` trained an encoder."""
+    folder: Path | None = getattr(encoder, "folder", None)
+    if folder is None or not (folder / _QUERIES).is_file():
+        return set()
+    return {*(folder / _QUERIES).read_text("utf-8", errors="replace").split("\n")} - {""}
+
+
+def base_of(encoder: EncoderClass) -> str:
+    """Return the name of an encoder's model, of a fine-tuned one its base's."""
+    folder: Path | None = getattr(encoder, "folder", None)
+    if folder is None or not (folder / TRAINED).is_file():
+        return encoder.spec.model
+    return read_description(folder).base.get("model") or encoder.spec.model
 
 
 class JointSpec(EncoderSpec):

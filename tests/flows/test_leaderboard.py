@@ -16,6 +16,7 @@ from infra.store import open_database
 from infra.store.samples import Sample, SampleItem, add_sample
 from infra.store.votes import record_votes
 from tasks.benchmarks import benchmark_fingerprint, write_benchmark
+from tasks.benchmarks.sealing import seal_benchmark, write_answers
 from tests.tasks.reports.leaderboard.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
@@ -145,3 +146,29 @@ def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
         )
     ranked = list((tmp_path / "out").rglob("*.trec"))
     assert bool(ranked) == ("other" in message), "all other faults are found before any ranking"
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_keeper_scores_runs_by_sealed_answers_as_before_sealing(
+    tmp_path: Path, export: Path
+) -> None:
+    settings = settings_in(tmp_path, "bm25")
+    before = leaderboard(export, settings=settings)
+    theirs = tmp_path / "theirs.trec"
+    theirs.write_text(next(before.folder.glob("runs/bm25.trec")).read_text())
+    public, answers = seal_benchmark(benchmark(), "a salt")
+    sealed = tmp_path / "keeper" / "toy"
+    write_benchmark(public, sealed)
+    file = write_answers(answers, sealed)
+    keeper = Settings(
+        store=StoreSettings(folder=tmp_path / "keeper" / "store"),
+        publish=PublishSettings(folder=tmp_path / "keeper" / "out"),
+        evaluation=EvaluationSettings(answers=file, depth=30),
+    )
+    after = leaderboard(sealed, runs=[theirs], settings=keeper)
+    assert [(row.method, row.cells) for row in after.before.rows] == [
+        ("theirs", before.before.rows[0].cells)
+    ]
+    file.write_text(file.read_text().replace("1.0", "0.0", 1))
+    with pytest.raises(PublishError, match="an answer was changed"):
+        leaderboard(sealed, runs=[theirs], settings=keeper)

@@ -45,6 +45,7 @@ class Python(Language):
     receiver_attributes = staticmethod(scaffolding.receiver_attributes)
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
+    in_layout = staticmethod(mutation.in_layout)
     stopping_at = staticmethod(reaching.stopping_at)
     unseen = ("unseen",)
     filled = ("full", "full of anything")

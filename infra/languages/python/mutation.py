@@ -18,7 +18,7 @@ from infra.languages.python.mutation_operators import (
     Kind,
     Operators,
 )
-from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
+from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, parse_or_none
 
 _NOT_MUTATED = {
     "decorator_list", "returns", "annotation", "type_comment", "ctx",
@@ -45,6 +45,28 @@ def strong_mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
     They are for code with few ordinary mutants, such as a single call.
     """
     return _first(limit, dropwhile(_is_ordinary, _different_mutants(code)))
+
+
+def in_layout(code: str, mutant: Mutant) -> str:
+    """Return a mutant with the code's own layout and comments, where its mistake is in one line.
+
+    Of a compound statement that is the first. Else, and where that would be another program, it is
+    as Python writes trees out.
+    """
+    before, _, after = mutant.change.partition(" → ")
+    tree, lines = parse_or_none(code), code.encode().split(b"\n")
+    for node in ast.walk(tree) if tree else ():
+        if not isinstance(node, ast.expr | ast.stmt):
+            continue
+        if node.lineno == mutant.line and _shown(node) == before:
+            line = lines[mutant.line - 1]
+            end = node.end_col_offset if node.end_lineno == mutant.line else len(line)
+            line = line[: node.col_offset] + after.encode() + line[end:]
+            made = b"\n".join((*lines[: mutant.line - 1], line, *lines[mutant.line :])).decode()
+            changed = parse_or_none(made)
+            if changed and ast.unparse(changed) == mutant.code:
+                return made
+    return mutant.code
 
 
 def _first(limit: int, mutants: Iterator[Mutant]) -> tuple[Mutant, ...]:

@@ -121,6 +121,8 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
         evidence=_VerifiedAnnotations(folder) if EVIDENCE_FILE in listed else NO_ANNOTATIONS,
         code_base=manifest.code_base,
         splits=splits,
+        found_by=manifest.found_by,
+        sealed=manifest.sealed,
     )
 
 

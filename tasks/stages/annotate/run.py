@@ -1,6 +1,6 @@
 """A run over the candidates of a search, and its labelling rounds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from agents import recipe_of
@@ -53,6 +53,13 @@ class AnnotationRun:
             is_approved=not settings.operation.approve,
             accepts_gold=settings.publish.accept_gold,
         )
+
+    def of_queries(self, number: int, budget_usd: float | None) -> Self:
+        """Return the run over so many queries only, drawn by the seed, for so much."""
+        annotation = self.committee.annotation.model_copy(update={"limit": number})
+        policy = self.policy.model_copy(update={"budget_usd": budget_usd})
+        committee = replace(self.committee, annotation=annotation)
+        return replace(self, committee=committee, policy=policy)
 
     @property
     def rounds(self) -> list[RecipeReference]:

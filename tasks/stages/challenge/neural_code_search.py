@@ -87,7 +87,9 @@ def judge_rankings(
 
 def _named(method: str) -> str:
     """Return a method as a column calls it, its trained encoders by their names."""
-    return renamed(method, lambda name: encoders.get(name).spec.name)
+    return renamed(
+        method, lambda name: encoders.get(name).spec.name if encoders.has(name) else name
+    )
 
 
 def _first(file: Path) -> dict[str, list[str]]:

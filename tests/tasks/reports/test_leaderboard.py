@@ -2,9 +2,12 @@
 
 import pytest
 
+from infra.ids import CodeId, PairKey, QueryId
 from infra.settings.sections import USUAL_METRICS
 from tasks.benchmarks.runs import rankings_of
 from tasks.reports.leaderboard import (
+    Cell,
+    above_mutants,
     build_leaderboard,
     judged_share,
     leaderboard_document,
@@ -152,3 +155,33 @@ def test_the_page_is_whole_shows_every_method_and_obeys_no_text() -> None:
     assert "<s>" not in page
     assert page.count("<td>same as fair</td>") == 2, "before and after unjudged results were judged"
     assert "never judged: 2 pairs" in page
+
+
+def test_a_right_code_counts_that_is_ranked_above_all_its_mutants() -> None:
+    ranked = rankings_of(
+        {
+            "q1": {"right": 3.0, "m1": 2.0, "m2": 1.0},
+            "q2": {"m1": 3.0, "right": 2.0},
+            "q3": {"right": 1.0},
+            "q4": {"m1": 1.0},
+            "q5": {"other": 1.0},
+        }
+    )
+    mutants = {PairKey(QueryId(f"q{n}"), CodeId("right")): ["m1", "m2"] for n in range(1, 7)}
+    share = above_mutants(ranked, mutants)
+    assert share is not None
+    assert share.mean == 2 / 6, "q1 and q3; of q5 and q6 neither is ranked"
+    assert (round(share.low, 3), round(share.high, 3)) == (0.097, 0.7), "Wilson"
+    assert above_mutants(ranked, {}) is None
+
+
+def test_the_table_has_a_column_of_mutants_where_the_benchmark_has_any() -> None:
+    share = Cell(mean=0.25, low=0.1, high=0.5)
+    rows = tuple(row.model_copy(update={"mutants": share}) for row in leaderboard().rows)
+    with_shares = leaderboard().model_copy(update={"rows": rows})
+    plain, more = (
+        markdown_page(leaderboard_document(board)) for board in (leaderboard(), with_shares)
+    )
+    assert "| above mutants" not in plain
+    assert "| above mutants" in more
+    assert more.count("0.250") == len(rows)

@@ -15,7 +15,7 @@ import pytest
 from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
-from infra.errors import DiskFullError
+from infra.errors import DiskFullError, PublishError
 from infra.ids import RecipeId
 from infra.records import Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
@@ -24,10 +24,11 @@ from infra.store.annotations import label_origin
 from infra.store.benchmarks import Published
 from tasks.benchmarks import read_manifest, verify_export, write_benchmark
 from tasks.inputs.formats.export import read_benchmark
+from tasks.metrics import STANDARD
 from tasks.stages.coverage import labels_by
 from tasks.stages.labels import LabelSet, labels_of_agents
 from tasks.stages.publish import publish_benchmark, published_benchmarks
-from tasks.stages.scoring import OpenBenchmark, method_key, score_method
+from tasks.stages.scoring import OpenBenchmark, method_key, open_exports, score_method
 from tests.fakes.benchmarks import people_benchmark
 from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label
 
@@ -156,6 +157,35 @@ def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_pat
     assert read.splits.keys() == set(queries[:5])
     assert Counter(read.splits.values()) == {"train": 3, "dev": 1, "test": 1}
     assert read_manifest(Path(export.folder)).splits == {"train": 3, "dev": 1, "test": 1}
+
+
+def test_answers_are_sealed_once_and_again_where_their_file_is_lost(
+    tmp_path: Path, labels: tuple[Database, LabelSet]
+) -> None:
+    settings = Settings(publish=PublishSettings(folder=tmp_path / "scored")).scoring
+    whole = published(labels, tmp_path / "out")
+    sealed = published(labels, tmp_path / "sealed", sealed=True)
+    assert whole is not None
+    assert sealed is not None
+    [file] = (tmp_path / "sealed").glob("*.answers-*.json")
+    text = file.read_text("utf-8")
+    file.unlink()
+    assert published(labels, tmp_path / "sealed", sealed=True) == sealed
+    assert file.read_text("utf-8") == text
+    assert not read_benchmark(Path(sealed.folder)).labels
+
+    [opened] = open_exports([sealed], file)
+    scores = []
+    for benchmark in (OpenBenchmark(whole), opened):
+        score_method.fn(labels[0], benchmark, "bm25", settings)
+        key = method_key("bm25", settings.evaluation.depth)
+        identity = benchmark.benchmark_id
+        scores.append(benchmarks.mean_scores(labels[0], identity, [key], STANDARD))
+    assert scores[0]["bm25"]
+    assert scores[0] == scores[1]
+    assert not (Path(sealed.folder) / "runs").exists(), "the export gets no run that was scored"
+    with pytest.raises(PublishError, match="which is none of other"):
+        open_exports([sealed.model_copy(update={"name": "other"})], file)
 
 
 def test_files_that_are_written_otherwise_hand_the_runs_over(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""Mutants as distractors: codes with one mistake, each proved wrong by a program of the evidence.
+
+Beside a right code whose label rests on a valid program stand mutants that this program fails, as
+codes of the benchmark with the grade 0. Nothing runs here: the gates ran the program on mutants
+when they validated it, and the evidence has how each run ended. Mutants follow from the code alone,
+so that they are made again by their line and mistake. Anchor: ExecRetrieval's distractors, which a
+model wrote, and nobody ran.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from infra.ids import CodeId, PairKey
+from infra.languages import Language, Mutant, language_named
+from infra.records import Annotation, Code, Label
+from tasks.benchmarks.benchmark import MUTANT, Benchmark, Columns, columns_of
+
+_MOST = 200  # mutants of a code that are made again: as many as settings let gates run, twice
+
+
+def with_mutants(benchmark: Benchmark, number: int) -> Benchmark:
+    """Return a benchmark with at most ``number`` proved mutants of each right code.
+
+    A mutant is left out that any valid program of the pair passes, whose run cannot be told from
+    that of another, or that is equal to a code of the corpus, layout and comments aside.
+    """
+    columns = columns_of(benchmark)
+    right = {label.key: label for label in columns.labels if label.relevance > 0}
+    failed = _failed_by_programs(benchmark, right)
+    wanted = pa.array(sorted({key.code_id for key in failed}), pa.string())
+    codes = {
+        code.code_id: code
+        for code in columns.codes.where(pc.is_in(columns.codes.column("code_id"), value_set=wanted))
+    }
+    known = _texts_named(columns, {code.name for code in codes.values()})
+    made: dict[str, Code] = {}
+    labels: dict[PairKey, Label] = {}
+    for key, changes in sorted(failed.items()):
+        code, found = codes[key.code_id], 0
+        for mutant in _mutants(code, changes):
+            pair = PairKey(key.query_id, mutant.code_id)
+            text = _bare(mutant)
+            if found == number or pair in labels or (text in known and mutant.code_id not in made):
+                continue
+            made.setdefault(mutant.code_id, mutant)
+            known.add(text)
+            origin = f"{MUTANT}{right[key].origin}"
+            labels[pair] = Label(**pair._asdict(), origin=origin, relevance=0.0)
+            found += 1
+    return benchmark.model_copy(
+        update={
+            "codes": columns.codes.joined(made.values()),
+            "labels": columns.labels.joined(labels.values()),
+        }
+    )
+
+
+def parents_of_mutants(benchmark: Benchmark) -> dict[PairKey, list[str]]:
+    """Return pair of a right code → its mutants that are labelled for the query."""
+    labels = columns_of(benchmark).labels
+    mutants = labels.where(pc.starts_with(labels.column("origin"), MUTANT))
+    codes = columns_of(benchmark).codes
+    ids = mutants.column("code_id").combine_chunks()
+    chosen = codes.where(pc.is_in(codes.column("code_id"), value_set=ids))
+    parent = {code.code_id: _parent(code) for code in chosen}
+    found: dict[PairKey, list[str]] = {}
+    for label in mutants:
+        key = PairKey(label.query_id, parent[label.code_id])
+        found.setdefault(key, []).append(label.code_id)
+    return found
+
+
+def _parent(mutant: Code) -> CodeId:
+    return CodeId(mutant.origin.removeprefix(MUTANT).partition(" ")[0])
+
+
+def _failed_by_programs(
+    benchmark: Benchmark, right: Mapping[PairKey, Label]
+) -> dict[PairKey, Counter[str]]:
+    """Return pair → mistake → its runs, of those that valid programs failed without exception."""
+    found: dict[PairKey, tuple[Counter[str], set[str]]] = {}
+    for annotation in benchmark.evidence.with_support("valid_oracle"):
+        if annotation.label == 1 and annotation.key in right:
+            failed, others = found.setdefault(annotation.key, (Counter(), set()))
+            for trials in _trials(annotation):
+                ended = Counter(change for change, is_failed in trials if is_failed)
+                failed |= ended
+                others.update(change for change, is_failed in trials if not is_failed)
+    return {
+        key: Counter({change: runs for change, runs in failed.items() if change not in others})
+        for key, (failed, others) in found.items()
+    }
+
+
+def _trials(annotation: Annotation) -> Iterable[list[tuple[str, bool]]]:
+    """Yield (mistake, whether it failed an assertion) of each valid program's runs on mutants."""
+    for run in annotation.executions:
+        if run.oracle and not run.oracle.faults and run.result.outcome == "passed":
+            yield [
+                (trial.change, trial.outcome == "assertion_failed") for trial in run.oracle.trials
+            ]
+
+
+def _mutants(code: Code, failed: Mapping[str, int]) -> Iterable[Code]:
+    """Yield the mutants of a code whose mistakes a program failed, as codes."""
+    language = language_named(code.language or "python")
+    if language is None or not failed:
+        return
+    made = [
+        *language.mutants_of(code.text, _MOST),
+        *language.strong_mutants_of(code.text, _MOST),
+    ]
+    same = Counter(map(_change, made))
+    for mutant in made:
+        if same[_change(mutant)] == failed.get(_change(mutant)):
+            origin = f"{MUTANT}{code.code_id} {_change(mutant)}"
+            fields = code.model_dump(exclude={"code_id", "text", "origin"})
+            yield Code.of(language.in_layout(code.text, mutant), **fields, origin=origin)
+
+
+def _change(mutant: Mutant) -> str:
+    return f"line {mutant.line}: {mutant.change}"
+
+
+def _texts_named(columns: Columns, names: set[str]) -> set[str]:
+    """Return the bare texts of all codes of some names."""
+    wanted = pa.array(sorted(names), pa.string())
+    named = columns.codes.where(pc.is_in(columns.codes.column("name"), value_set=wanted))
+    return {_bare(code) for code in named}
+
+
+def _bare(code: Code) -> str:
+    """Return what equal codes share, layout, quotes and comments aside."""
+    language: Language | None = language_named(code.language or "python")
+    tokens = language.tokens(code.text) if language else code.text.split()
+    return " ".join(chain([code.language or "python"], tokens)).replace("'", '"')

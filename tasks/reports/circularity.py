@@ -1,0 +1,202 @@
+"""Flags for circularity: methods that a benchmark may favour, and how much rests on that.
+
+A method is favoured by candidates that it found itself, by labels that it was trained on, and by a
+judge of its own family of models. Beside each flag stands the score on pairs that others found too
+(Zobel 1998, SIGIR: leave a method out of the pool), and beside the table the order of methods on
+labels that rest on a run of a test program alone.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from infra.errors import UnknownNameError
+from infra.ids import CodeId, PairKey, QueryId
+from infra.records import Record, caseless
+from tasks.benchmarks.benchmark import Benchmark, qrels_of
+from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.encoders import encoders
+from tasks.metrics import Qrels, evaluate, mean
+from tasks.ranking.methods import components
+from tasks.reports.document import Block, Section, Table
+from tasks.reports.text import counted
+from tasks.training.encoder import base_of, queries_trained_on
+
+_POOL = 20  # first results of a method that count as found by it: candidates of a query, mostly
+_WORD = re.compile(r"[a-z]+")
+_MAKERS = {  # word that a model's name begins with → its family
+    "gpt": "openai", "chatgpt": "openai", "o": "openai", "text": "openai", "claude": "anthropic",
+    "gemini": "google", "gemma": "google", "mixtral": "mistral", "codestral": "mistral",
+    "ministral": "mistral", "qwq": "qwen", "codellama": "llama",
+}  # fmt: skip
+_NO_FAMILY = {  # hosts of others' models, and words of many families
+    "openai", "azure", "bedrock", "vertex", "ollama", "huggingface", "hosted", "together", "groq",
+    "openrouter", "fireworks", "deepinfra", "sentence", "checkpoint", "all", "base", "recorded",
+}  # fmt: skip
+
+
+class Flag(Record):
+    """A method that the benchmark may favour.
+
+    Attributes:
+        method: The method.
+        reasons: Why.
+        score: By the first metric.
+        on_shared: The same, without the pairs that it alone has among its first results.
+    """
+
+    method: str
+    reasons: tuple[str, ...]
+    score: float
+    on_shared: float
+
+
+class Circularity(Record):
+    """The flags of a leaderboard.
+
+    Attributes:
+        metric: The first metric.
+        flags: The flagged methods, in the table's order.
+        executed: Labels that rest on a run of a valid program.
+        tau: Kendall's τ of the methods' order on these to that on all; None where there is none.
+    """
+
+    metric: str
+    flags: tuple[Flag, ...]
+    executed: int
+    tau: float | None
+
+
+def circularity_of(
+    benchmark: Benchmark, rankings: Mapping[str, Rankings], qrels: Qrels, metric: str
+) -> Circularity:
+    """Return the flags of methods on a benchmark.
+
+    Args:
+        benchmark: The benchmark.
+        rankings: Method → rankings, in the table's order.
+        qrels: The labels.
+        metric: By which methods are ordered.
+    """
+    scores = {method: _score(ranked, qrels, metric) for method, ranked in rankings.items()}
+    found = {method: _found_by(ranked, qrels) for method, ranked in rankings.items()}
+    judged = {caseless(each.text) for each in benchmark.queries if each.query_id in qrels}
+    flags = []
+    for method, ranked in rankings.items():
+        if reasons := tuple(_reasons(method, benchmark, judged)):
+            others = set().union(*(pairs for name, pairs in found.items() if name != method))
+            shared = _without(qrels, found[method] - others)
+            on_shared = _score(ranked, shared, metric)
+            flags.append(
+                Flag(method=method, reasons=reasons, score=scores[method], on_shared=on_shared)
+            )
+    executed = _executed(benchmark)
+    proved = qrels_of(label for label in benchmark.labels if label.key in executed)
+    on_runs = [_score(ranked, proved, metric) for ranked in rankings.values()]
+    return Circularity(
+        metric=metric,
+        flags=tuple(flags),
+        executed=sum(map(len, proved.values())),
+        tau=_kendall_tau([*scores.values()], on_runs) if proved else None,
+    )
+
+
+def _score(rankings: Rankings, qrels: Qrels, metric: str) -> float:
+    return mean(evaluate(rankings, qrels, [metric])[metric].values())
+
+
+def _found_by(rankings: Rankings, qrels: Qrels) -> set[PairKey]:
+    """Return the judged pairs among a method's first results."""
+    first = np.asarray(rankings.codes[:, :_POOL]).tolist()
+    return {
+        PairKey(QueryId(query), CodeId(code))
+        for query, row in zip(rankings.query_ids, first, strict=True)
+        for code in (rankings.code_ids[each] for each in row if each != NOTHING)
+        if code in qrels.get(query, {})
+    }
+
+
+def _without(qrels: Qrels, pairs: set[PairKey]) -> Qrels:
+    return {
+        query: {code: grade for code, grade in grades.items() if (query, code) not in pairs}
+        for query, grades in qrels.items()
+    }
+
+
+def _executed(benchmark: Benchmark) -> set[PairKey]:
+    """Return the pairs whose labels rest on a run of a valid program."""
+    pairs: set[PairKey] = set()
+    for batch in benchmark.evidence.with_support("valid_oracle").batches():
+        columns = (batch[name].to_pylist() for name in ("query_id", "code_id"))
+        pairs.update(map(PairKey, *columns))
+    return pairs
+
+
+def _kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    from scipy.stats import kendalltau  # noqa: PLC0415 - takes a second to import
+
+    tau = float(kendalltau(first, second).statistic) if len(first) > 1 else float("nan")
+    return None if np.isnan(tau) else tau
+
+
+def _reasons(method: str, benchmark: Benchmark, judged: set[str]) -> Iterable[str]:
+    """Yield the reasons for which a benchmark may favour a method; none of an unknown one."""
+    try:
+        names = [name for name in components(method) if encoders.has(name)]
+    except UnknownNameError:  # a run of another system
+        return
+    judges = {family for model in _judges(benchmark) for family in families(model)}
+    for name in names:
+        encoder = encoders.get(name)
+        if encoder.spec.name in benchmark.found_by:
+            yield f"{name} found the candidates"
+        if known := len(judged & queries_trained_on(encoder)):
+            yield f"{name} was trained on {known:,} of the {counted(len(judged), 'queries')}"
+        if same := sorted(judges & families(base_of(encoder))):
+            yield f"{name} is of the judge's family ({', '.join(same)})"
+
+
+def _judges(benchmark: Benchmark) -> list[str]:
+    """Return the language models that gave labels."""
+    bodies = [benchmark.recipe or {}, *(recipe.body for recipe in benchmark.recipes)]
+    models = (body.get("model") for body in bodies)
+    return [str(model.get("model", "")) for model in models if isinstance(model, dict)]
+
+
+def families(model: str) -> set[str]:
+    """Return the families of a model, by litellm's or the hub's name of it."""
+    words = [found[0] for part in model.lower().split("/") if (found := _WORD.match(part))]
+    return {_MAKERS[words[-1]]} if words and words[-1] in _MAKERS else {*words} - _NO_FAMILY
+
+
+def circularity_section(found: Circularity) -> Section:
+    """Return the section of a leaderboard's page."""
+    blocks: list[Block] = [flags_table(found)] if found.flags else []
+    return Section("circularity", "Circularity", [*blocks, *circularity_notes(found)])
+
+
+def flags_table(found: Circularity) -> Table:
+    """Return a row for each flagged method."""
+    rows = [
+        (
+            flag.method,
+            "; ".join(flag.reasons),
+            f"{flag.score:.3f}",
+            f"{flag.on_shared:.3f}",
+            f"{flag.on_shared - flag.score:+.3f}",
+        )
+        for flag in found.flags
+    ]
+    header = ("method", "may be favoured:", found.metric, "on pairs others found too", "change")
+    return Table(header, rows, text_columns=2, caption="Methods that the benchmark may favour")
+
+
+def circularity_notes(found: Circularity) -> list[str]:
+    """Return what else is known of favour, in sentences."""
+    unflagged = ["No method is known to be favoured by candidates, labels or judge."]
+    notes = [] if found.flags else unflagged
+    if found.tau is not None:
+        order = f"Kendall's τ of the order on them to the full order is {found.tau:.2f}"
+        notes.append(f"{counted(found.executed, 'labels')} rest on a run alone: {order}.")
+    return notes

@@ -1,0 +1,77 @@
+"""Laws of runs that judge until methods are ranked: they judge no more, and say what they spared.
+
+Covers `tasks.stages.standing`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tasks.stages.standing import query_counts
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import Case, World, environment, read
+
+pytestmark = pytest.mark.slow
+
+CASES = [
+    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
+    for number in range(45)
+]
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer([read("answers") | {"query": "*"}]) as server:
+        yield server
+
+
+@pytest.fixture
+def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
+    more = {"PREFECT_API_URL": prefect_server, "COSQA_ANNOTATION__CONFIGURATION": "single"}
+    world = World(folder, environment(model.base_url, **more))
+    world.write(CASES, labels=False)
+    assert world.run("collect").returncode == 0
+    return world
+
+
+def judged(world: World) -> set[str]:
+    return {str(query) for (query,) in world.rows("SELECT DISTINCT query_id FROM annotations")}
+
+
+def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are_not(
+    world: World, model: ScriptedServer
+) -> None:
+    methods = ("--method", "bm25", "--method", "bm25+bm25", "--until-ranked", "1")
+    near = world.run("annotate", *methods, "--margin", "1")
+    assert near.returncode == 0, near.stdout
+    told = " ".join(near.stdout.split())
+    assert "20 pairs judged; ranked after 20 queries, 20 with a match, by NDCG@10" in told
+    assert "within the margin (+0.000" in told
+    assert "the other 25 pairs are not judged; expected: tokens" in told
+    assert len(model.calls) == 20
+    first = judged(world)
+
+    world.run("annotate", *methods, "--margin", "1")
+    assert len(model.calls) == 20, "what is known is looked at, and nothing is paid"
+
+    never = world.run("annotate", *methods, "--margin", "0")
+    assert never.returncode == 0, never.stdout
+    told = " ".join(never.stdout.split())
+    assert "25 pairs judged; not ranked after 45 queries, 45 with a match" in told
+    assert "no pair is left" in told
+    assert first < judged(world)
+
+
+def test_a_run_that_must_wait_for_approval_is_refused(world: World, model: ScriptedServer) -> None:
+    world.env["COSQA_OPERATION__APPROVE"] = "true"
+    ended = world.run("annotate", "--until-ranked", "1")
+    assert ended.returncode == 1
+    assert "no plan that a person could approve" in " ".join(ended.stdout.split())
+    assert not model.calls
+
+
+def test_looks_come_after_handfuls_that_grow_and_end_with_all_queries() -> None:
+    assert list(query_counts(101)) == [20, 30, 40, 50, 60, 72, 86, 101]
+    assert list(query_counts(20)) == [20]
+    assert list(query_counts(3)) == [3]

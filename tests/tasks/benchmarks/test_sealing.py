@@ -1,0 +1,164 @@
+"""Laws of sealed answers: nothing in the export tells of them, and nobody can change them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.errors import PublishError
+from tasks.benchmarks import (
+    benchmark_fingerprint,
+    qrels_of,
+    read_benchmark,
+    read_manifest,
+    write_benchmark,
+)
+from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.distractors import with_mutants
+from tasks.benchmarks.sealing import (
+    answers_file,
+    read_answers,
+    seal_benchmark,
+    unseal_benchmark,
+    write_answers,
+)
+from tests.fakes.benchmarks import QUERIES, agents_benchmark, people_benchmark
+
+Content = dict[str, Any]  # of a file of answers
+SPLITS = dict(zip((query.query_id for query in QUERIES), ("train", "test", "dev"), strict=True))
+
+
+def sealed_in(folder: Path, benchmark: Benchmark) -> tuple[Path, Path]:
+    """Return a sealed export, and the file of its answers."""
+    public, answers = seal_benchmark(benchmark, "a salt")
+    write_benchmark(public, folder)
+    return folder, write_answers(answers, folder)
+
+
+@pytest.mark.parametrize("benchmark", [people_benchmark(), agents_benchmark()])
+@pytest.mark.parametrize("splits", [{}, SPLITS])
+def test_the_right_answers_give_the_labels_from_before_sealing(
+    tmp_path: Path, benchmark: Benchmark, splits: dict[str, str]
+) -> None:
+    whole = benchmark.model_copy(update={"splits": splits})
+    folder, file = sealed_in(tmp_path / "b", whole)
+    opened = unseal_benchmark(read_benchmark(folder), file)
+    assert qrels_of(opened.labels) == qrels_of(whole.labels)
+    if not whole.undecided:
+        assert benchmark_fingerprint(opened) == benchmark_fingerprint(whole)
+
+
+def test_an_export_has_no_word_of_a_sealed_pair(tmp_path: Path) -> None:
+    folder, file = sealed_in(
+        tmp_path / "b", people_benchmark().model_copy(update={"splits": SPLITS})
+    )
+    read = read_benchmark(folder)
+    sealed = QUERIES[1].query_id
+    assert {label.query_id for label in read.labels} == {QUERIES[0].query_id}
+    assert {label.query_id for label in read_answers(file).labels} == {sealed}
+    assert sealed not in (folder / "beir" / "qrels" / "test.tsv").read_text("utf-8")
+    assert read_manifest(folder).sealed == read_answers(file).seal
+    assert file.parent == folder.parent, "the folder can be given away as it is"
+    assert file.stat().st_mode & 0o077 == 0
+    everything = sealed_in(tmp_path / "all", agents_benchmark())[0]
+    read = read_benchmark(everything)
+    assert (len(read.labels), len(read.undecided), len(read.evidence)) == (0, 0, 0)
+    assert {query.query_id for query in read.queries} == {query.query_id for query in QUERIES}
+
+
+def test_the_same_salt_gives_the_same_bytes_and_another_another_seal(tmp_path: Path) -> None:
+    _, first = sealed_in(tmp_path / "b", people_benchmark())
+    text = first.read_text("utf-8")
+    _, second = sealed_in(tmp_path / "b", people_benchmark())
+    assert (first, text) == (second, second.read_text("utf-8"))
+    _, other = seal_benchmark(people_benchmark(), "another salt")
+    assert answers_file(tmp_path / "b", other.seal) != first
+
+
+def relevance(content: Content) -> None:
+    content["labels"][0]["relevance"] = 1 - content["labels"][0]["relevance"]
+
+
+def moved(content: Content) -> None:
+    content["labels"][0]["code_id"] = content["labels"][1]["code_id"]
+
+
+def twice(content: Content) -> None:
+    content["labels"].append(content["labels"][0])
+
+
+def fewer(content: Content) -> None:
+    content["labels"].pop()
+
+
+def salt(content: Content) -> None:
+    content["salt"] += "x"
+
+
+def name(content: Content) -> None:
+    content["benchmark"] = "theirs"
+
+
+def key(content: Content) -> None:
+    content["more"] = 1
+
+
+def kind(content: Content) -> None:
+    content["labels"] = {}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (relevance, "an answer was changed"),
+        (moved, "an answer was changed"),
+        (twice, "an answer was changed"),
+        (fewer, "an answer was changed"),
+        (salt, "the salt in"),
+        (name, "has the answers of 'theirs', not of 'toy-people'"),
+        (key, "holds no sealed answers"),
+        (kind, "holds no sealed answers"),
+    ],
+)
+def test_other_answers_are_refused_by_name(
+    tmp_path: Path,
+    change: Callable[[Content], None],
+    named: str,
+) -> None:
+    folder, file = sealed_in(tmp_path / "b", people_benchmark())
+    content = json.loads(file.read_text("utf-8"))
+    change(content)
+    file.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(PublishError, match=named):
+        unseal_benchmark(read_benchmark(folder), file)
+
+
+def test_sealed_right_codes_get_no_mutants() -> None:
+    public, _ = seal_benchmark(agents_benchmark(), "a salt")
+    assert list(with_mutants(public, 9).codes) == list(public.codes)
+
+
+def test_a_lost_or_cut_file_and_a_benchmark_without_seal_are_named(tmp_path: Path) -> None:
+    folder, file = sealed_in(tmp_path / "b", people_benchmark())
+    file.write_bytes(file.read_bytes()[:50])
+    with pytest.raises(PublishError, match="holds no sealed answers"):
+        unseal_benchmark(read_benchmark(folder), file)
+    with pytest.raises(PublishError, match="cannot be read: No such file"):
+        unseal_benchmark(read_benchmark(folder), tmp_path / "lost.json")
+    with pytest.raises(PublishError, match="toy-people is not sealed"):
+        unseal_benchmark(people_benchmark(), file)
+    unlabelled = people_benchmark().model_copy(update={"splits": dict.fromkeys(SPLITS, "train")})
+    with pytest.raises(PublishError, match="nothing to seal"):
+        seal_benchmark(unlabelled, "a salt")
+
+
+def test_a_manifest_whose_seal_was_changed_is_refused(tmp_path: Path) -> None:
+    folder, file = sealed_in(tmp_path / "b", people_benchmark())
+    seal = read_answers(file).seal
+    manifest = folder / "manifest.json"
+    text = manifest.read_text("utf-8")
+    manifest.write_text(text.replace(seal.answers, "0" * 64), "utf-8")
+    with pytest.raises(PublishError, match="holds another benchmark than"):
+        read_benchmark(folder)
