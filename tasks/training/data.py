@@ -116,7 +116,7 @@ def read_corpus(path: Path, test: Path) -> TrainingData:
 
     Args:
         path: An exported benchmark, with or without queries, a folder with parts, or lines with
-            ``code``, as `read_code_lines` reads them.
+            ``code``, as `tasks.inputs.formats` reads them.
         test: A benchmark to test on, whose code base is searched, and so belongs to the corpus.
     """
     tested = _benchmark_to_test_on(test)
