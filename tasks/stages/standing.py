@@ -6,14 +6,14 @@ import numpy as np
 
 from infra.records import Code, Query, Record
 from infra.settings import EvaluationSettings, ScoringSettings
+from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, corpus
 from tasks.benchmarks import Benchmark, Rows, write_run
 from tasks.benchmarks.benchmark import fit_name
-from tasks.benchmarks.trec import read_run
 from tasks.encoders import encoders
+from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
 from tasks.ranking.methods import chosen_methods, components
-from tasks.reports.leaderboard import METRICS
 from tasks.reports.plan import plan_notes
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
@@ -99,7 +99,7 @@ def standing_of(
     database: Database, run: AnnotationRun, runs: Sequence[Run], settings: EvaluationSettings
 ) -> Standing:
     """Return the standing of methods by the labels of the queries that a run has drawn."""
-    metric, policy = (settings.metrics or METRICS)[0], run.policy
+    metric, policy = (settings.metrics or USUAL_METRICS)[0], run.policy
     with database.transaction() as tx:
         drawn = corpus.drawn_queries(tx, run.search.collection, run.committee.annotation.draw)
     qrels = annotated_qrels(database, run)
