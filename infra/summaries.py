@@ -53,6 +53,16 @@ class GoldCounts(Record):
         """Questions that did not get their known label."""
         return self.false_passes + self.false_fails + self.undecided
 
+    @property
+    def wrong_share(self) -> float:
+        """Share of wrong labels among all, or the mean of its shares by known label, if higher.
+
+        That mean is one half for who always says the same, however many of either kind are judged.
+        """
+        kinds = ((self.false_fails, self.right_codes), (self.false_passes, self.wrong_codes))
+        mean = sum(wrong / number for wrong, number in kinds if number) / len(kinds)
+        return max(self.wrong / max(self.asked, 1), mean)
+
 
 class RankCounts(Record):
     """The labelled candidates of one rank, and how many of them match."""

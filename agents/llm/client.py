@@ -11,7 +11,7 @@ from agents.llm.context import ContextCheck
 from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
-from agents.llm.reply import HARMLESS, RawReply, Request, believable, token_limits
+from agents.llm.reply import HARMLESS, RawReply, Request, believable, repetition, token_limits
 from agents.llm.retry import MORE_CONTEXT, Probe, RequestError, Retries
 from agents.llm.structured_output import ReplyType, RequestForm, read, schema_of
 from infra.errors import PromptsCutError, ReplyCutError, UnreadableReplyError
@@ -104,16 +104,10 @@ class LanguageModel:
             except ValueError as error:
                 problem = call.error or str(error)[:_LONGEST_PROBLEM]
                 on_call(call.model_copy(update={"status": "unreadable", "error": problem}))
-                if call.error:  # once more it would be cut again
+                repeated = repetition(call.reply) if call.error else ""
+                if call.error and not repeated:  # once more it would be cut again
                     raise ReplyCutError(f"{self._model} as {role}: {problem}") from None
-                again = (
-                    f"That reply could not be read: {problem}\nReply again, in the form asked for."
-                )
-                messages = (
-                    *messages,
-                    {"role": "assistant", "content": call.reply[:_LONGEST_ECHO] or "(empty)"},
-                    {"role": "user", "content": again},
-                )
+                messages = (*messages, *_asked_again(call.reply, problem, repeated))
             else:
                 on_call(call.model_copy(update={"error": ""}))
                 return reply
@@ -248,3 +242,15 @@ class LanguageModel:
             tokens = (raw.is_counted and raw.tokens) or limits.total
             await commit(tokens, raw.cost_usd, [(key, raw)])
             return raw
+
+
+def _asked_again(reply: str, problem: str, repeated: str) -> tuple[dict[str, str], ...]:
+    """Return the messages by which a model replies anew; of what it repeated it sees little."""
+    told = f"could not be read: {problem}"
+    if repeated:
+        reply = reply[: reply.find(repeated) + len(repeated)]
+        told = f"repeats {repeated!r} without end."
+    return (
+        {"role": "assistant", "content": reply[:_LONGEST_ECHO] or "(empty)"},
+        {"role": "user", "content": f"That reply {told}\nReply again, in the form asked for."},
+    )

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.llm.ledger import Ledger
-from agents.llm.litellm_transport import UNTIMED_S, error_of_litellm, loaded_litellm
+from agents.llm.litellm_transport import error_of_litellm, litellm_parameters, loaded_litellm
 from agents.llm.price_list import prices_of
 from agents.llm.reply import RawReply, TokenLimits, believable
 from agents.llm.retry import Probe, RequestError, Retries
@@ -67,15 +67,7 @@ class EmbeddingModel:
         self._limits = limits
         self._ledger = ledger
         self._size = limits.dimension or 0  # of a vector, once it is known
-        self._key = settings.api_key.get_secret_value() if settings.api_key else None
-        self._parameters = {
-            "model": settings.model,
-            "api_base": settings.base_url,
-            "api_key": self._key,
-            "timeout": UNTIMED_S,
-            "max_retries": 0,
-            "encoding_format": "float",
-        }
+        self._parameters = {**litellm_parameters(settings), "encoding_format": "float"}
         if limits.dimension:
             self._parameters["dimensions"] = limits.dimension
         self._retries = Retries(settings)
@@ -212,7 +204,9 @@ class EmbeddingModel:
         try:
             return await litellm.aembedding(input=list(texts), **self._parameters)
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            raise error_of_litellm(error, self._key) from None  # its chain may hold request headers
+            raise error_of_litellm(
+                error, self._parameters["api_key"]
+            ) from None  # its chain may hold request headers
 
     def _cut(self, text: str) -> str:
         """Return a text of at most the model's tokens; a blank for an empty one."""

@@ -1,10 +1,12 @@
 """How many requests are on the wire at once, and how long each may take: by a server's own pace.
 
-Few at first, and more while a doubling brings more replies a second; fewer where it brings none, as
-replies then wait in the server's queue; half of them after a time-out, 429 or 503.
+Few at first, then three times as many with each round of replies, while that brings more of them a
+second. Where it brings none, as replies then wait in the server's queue, it is taken back, and
+smaller steps are tried, up and down, from time to time. A time-out, 429 or 503 halves the number.
 """
 
 import asyncio
+import math
 import time
 from contextlib import suppress
 from urllib.parse import urlsplit
@@ -13,14 +15,12 @@ from agents.llm.price_list import provider_of
 from agents.llm.retry import RequestError, backoff_s
 from infra.settings import LanguageModelSettings
 
-_FIRST, _LEAST = 4, 2  # requests on the wire: while one is answered, the next is there
-_BY_A_REPLY = 2  # that are added for each reply in time, which makes three times as many a round
-_GAINS, _IDLE = 0.8, 0.92  # of a reply's time at half as many: more is worth it; it is not
-_REPLIES = 16  # that a mean is taken over, or as many as were on the wire
-_FEW = 3  # replies, or half of those on the wire: fewer tell nothing
-_ROUND = 8  # replies after which fewer may be on the wire again
-_AGAIN = 2  # times as many replies as there are on the wire, after which more are tried again
-_OVERLOADED = {408, 429, 503, 529}
+_FIRST = 6  # requests on the wire, and the fewest: while one is answered, the next is there
+_FIRST_STEP, _STEP = 3.0, 1.8  # times as many, or as few after the first that was none
+_GAIN = 0.2  # power of a step: it is worth so many times the replies a second, or costs no more
+_REST, _LONG_REST = 3, 12  # rounds of replies until the next step; after an overload
+_OVERLOADED = {408, 429, 503, 504, 529}
+_REPLIES = 16  # that the mean of their seconds is taken over
 _FIRST_TIMES, _TIMES = 15, 100  # of the time-out before the first reply; of the mean reply then
 _QUIET_S = 30.0  # without a reply, after which it is told
 
@@ -40,11 +40,11 @@ class Limiter:
         self._settings = settings
         self._sent: dict[int, tuple[float, int]] = {}  # request → when, how many were on the wire
         self._line, self._changed = asyncio.Lock(), asyncio.Event()
-        # Powers of 2 on the wire → the seconds of a reply, divided by that number, and replies.
-        self._costs: dict[int, tuple[float, int]] = {}
+        self._round: list[tuple[float, int]] = []  # seconds of replies, requests on the wire
+        self._before = 0  # the limit before the step that is tried; 0 for none
+        self._step, self._rest, self._cost_s = _FIRST_STEP, 0, math.inf
         self._mean_s = 0.0
         self._turned_at = self._heard_at = self._resumes_at = 0.0
-        self._since = 0  # replies to what was sent after the last turn
         self._failure: RequestError | None = None
         self._failures = 0  # in a row, each of a request that was sent after the one before
 
@@ -102,56 +102,48 @@ class Limiter:
 
     def leave(self, number: int, *, is_reply: bool, failure: RequestError | None = None) -> None:
         """Count a request as ended, if it is on the wire."""
-        is_full = len(self._sent) >= int(self.limit)
         sent_at, places = self._sent.pop(number, (0.0, 0))
         if is_reply and places:
-            self._learn(sent_at, places, is_full=is_full)
+            self._learn(sent_at, places)
         elif failure and failure.kind == "transient" and sent_at > self._turned_at:
             self._back_off(places, failure)
         self._changed.set()
 
     def _has_room(self) -> bool:
         is_paused = self._resumes_at > time.monotonic() and not self.is_away
-        return not is_paused and len(self._sent) < int(self.limit)
+        return not is_paused and len(self._sent) < self.limit
 
-    def _learn(self, sent_at: float, places: int, *, is_full: bool) -> None:
-        """Let more or fewer be on the wire, as a reply tells."""
+    def _learn(self, sent_at: float, places: int) -> None:
+        """Take a step after a round of replies to what was sent after the last one."""
         self._failures, self._failure, self._resumes_at = 0, None, 0.0
         self._heard_at = now = time.monotonic()
-        seconds, level = now - sent_at, places.bit_length() - 1
+        seconds = now - sent_at
         self._mean_s += (seconds - self._mean_s) / (_REPLIES if self._mean_s else 1)
-        cost, replies = self._costs.get(level, (0.0, 0))
-        weight = 1 / min(replies + 1, max(_REPLIES, 2**level))
-        self._costs[level] = cost + (seconds / places - cost) * weight, replies + 1
-        here, above = self._gain(level), self._gain(level + 1)
-        if not here and sent_at < self._turned_at:
-            return  # it was sent into another queue
-        self._since += 1
-        if self._since > _AGAIN * 2**level:  # the server may have more slots by now
-            self._costs.pop(level + 1, None)
-        if here > _IDLE and not 0 < above < _GAINS and self._since >= max(_ROUND, 2**level):
-            self._turn(max(_LEAST, 2**level - 1))
-            self._costs.pop(level - 1, None)  # it is learnt anew
-        elif is_full and (here < _GAINS or 0 < above < _GAINS):
-            most = self.limit + _BY_A_REPLY
-            self.limit = (
-                most if above < _GAINS else min(most, max(self.limit, 2 ** (level + 1) - 1))
-            )
-
-    def _gain(self, level: int) -> float:
-        """Return the time of a reply at a level, over that at the one below; 0 is unknown."""
-        (cost, replies), (below, fewer) = (
-            self._costs.get(each, (0.0, 0)) for each in (level, level - 1)
-        )
-        is_known = fewer >= min(_FEW, 2**level // 2) and replies >= max(_FEW, 2**level // 2)
-        return cost / below if is_known and below else 0.0
+        if sent_at >= self._turned_at:
+            self._round.append((seconds, places))
+        replies = max(self.limit, self._before)
+        del self._round[:-replies]
+        if len(self._round) < replies or max(each for _, each in self._round) < self.limit:
+            return  # or fewer are wanted
+        # The seconds for each reply of the server, also where some requests found fewer there.
+        cost_s = sum(seconds for seconds, _ in self._round) / sum(each for _, each in self._round)
+        if self._before and self._cost_s < cost_s * self._step**_GAIN:
+            self._turn(self._before)
+            self._step = 1 / _STEP if self._step == _STEP else _STEP
+            self._before, self._rest = 0, _REST
+        elif self._rest:
+            self._rest -= 1
+            self._turn(self.limit)
+        else:
+            self._before, self._cost_s = self.limit, cost_s
+            self._turn(max(_FIRST, round(self.limit * self._step)))
 
     def _back_off(self, places: int, failure: RequestError) -> None:
         """Let fewer be on the wire, and none for a while, as a failure tells."""
         self._failures, self._failure = self._failures + 1, failure
         is_again = self._failures > 1
         if failure.status in _OVERLOADED or is_again:
-            self._costs.clear()
+            self._before, self._step, self._rest = 0, _FIRST_STEP, 0 if is_again else _LONG_REST
             self._turn(max(1, places // 2))
         if failure.retry_after or is_again:
             longest_s = self._settings.max_backoff_s
@@ -159,5 +151,6 @@ class Limiter:
             self._resumes_at = time.monotonic() + pause_s
 
     def _turn(self, limit: int) -> None:
-        """Let fewer be on the wire; what is there already tells nothing of that."""
-        self.limit, self._turned_at, self._since = limit, time.monotonic(), 0
+        """Let so many be on the wire; what is there already tells nothing of that."""
+        self.limit, self._turned_at = limit, time.monotonic()
+        self._round.clear()

@@ -46,8 +46,7 @@ _OF_PROMPTS: dict[str, PromptFault] = {
     "ContextWindowExceededError": "too_long",
     "ContentPolicyViolationError": "filtered",
 }  # litellm's
-UNTIMED_S = 86_400.0
-"""litellm's own time-out: that of a request is the ledger's."""
+_UNTIMED_S = 86_400.0  # litellm's own time-out: that of a request is the ledger's
 _LOST = ("APIConnectionError", "Timeout", "APIResponseValidationError")  # litellm's
 _UNSENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError")
 _OF_BODY = {"content-type", "content-encoding", "content-length", "transfer-encoding"}
@@ -108,14 +107,7 @@ class Transport:
         self._max_tokens, self._temperature = settings.max_tokens, settings.temperature
         self._prices = prices_of(settings)
         self._has_own_prices = settings.usd_per_million_tokens is not None
-        self._key = settings.api_key.get_secret_value() if settings.api_key else None
-        self._litellm_parameters = {
-            "model": settings.model,
-            "api_base": settings.base_url,
-            "api_key": self._key,
-            "timeout": UNTIMED_S,
-            "max_retries": 0,
-        }
+        self._litellm_parameters = litellm_parameters(settings)
         is_known = ChatCompletions.suits(settings.model)
         self._completions = ChatCompletions(settings) if is_known else None
 
@@ -181,10 +173,21 @@ class Transport:
                 )
             )
         except tuple(litellm.LITELLM_EXCEPTION_TYPES) as error:
-            failure = error_of_litellm(error, self._key)
+            failure = error_of_litellm(error, self._litellm_parameters["api_key"])
             if failure.status == 500 and statuses and statuses[-1] < _ERROR:
                 failure = replace(failure, status=200, may_be_billed=True)  # it could not read it
             raise failure from None  # its chain may hold headers
+
+
+def litellm_parameters(settings: LanguageModelSettings) -> dict[str, Any]:
+    """Return what each request to a model has; litellm itself repeats none."""
+    return {
+        "model": settings.model,
+        "api_base": settings.base_url,
+        "api_key": settings.api_key.get_secret_value() if settings.api_key else None,
+        "timeout": _UNTIMED_S,
+        "max_retries": 0,
+    }
 
 
 def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN401 - litellm has no types

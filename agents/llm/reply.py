@@ -5,6 +5,7 @@ round. The server's address and the API key are no part of it.
 """
 
 import json
+import re
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator
@@ -17,6 +18,8 @@ _TOKENS_A_MESSAGE = 8  # that mark a message's role, beginning and end
 # That a provider may bill beside prompt and reply: a form's explanation, thoughts that it does not
 # count to the limit. To believe a little too much is safe; what is billed and not believed is not.
 _UNSEEN_TOKENS = 50_000
+_REPETITION = re.compile(r"(?s)((.{1,200}?)\2{4,}).{0,200}\Z")
+_LONGEST_TAIL, _REPEATED = 1_400, 200  # characters at a reply's end; those that repeat one text
 
 
 def valid_unicode(text: str) -> str:
@@ -109,6 +112,12 @@ HARMLESS = Request(
         "additionalProperties": False,
     },
 )
+
+
+def repetition(text: str) -> str:
+    """Return the text that a reply repeats until its end, "" where it does not."""
+    found = _REPETITION.search(text[-_LONGEST_TAIL:])
+    return found[2] if found and len(found[1]) > _REPEATED else ""
 
 
 def token_limits(request: Request, max_tokens: int) -> TokenLimits:

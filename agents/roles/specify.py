@@ -19,6 +19,7 @@ _LONGEST_LINE = 200  # characters of what could not be read
 _AGAIN = """Each example is one line of Python: a call of f, =>, its value, as here:
 "examples": "f([3, 1, 2], 2) => [3, 1]\\nf('a b', sep=' ') => 'A B'"
 Write the whole reply again, with such examples of the query. This could not be read:"""
+_MORE = "Write the whole reply again: four to six examples, one a line, or why they cannot show it."
 _OPEN = "open"
 _NOT_RUN = "Code of this language is not run here: leave beside, adapter and call empty."
 _GAVE = {"held": "gave that", "failed": "gave", "not_run": "could not be run:"}
@@ -42,9 +43,13 @@ class Specification(Reply):
         return claims_in(self.examples, _MOST_EXAMPLES)
 
     @property
-    def unread(self) -> str:
-        """A line that is no example where too few others are left to be evidence, else ""."""
-        return unread_line(self.examples) if len(self.claims) < _FEWEST_EXAMPLES else ""
+    def lack(self) -> str:
+        """What a second request says where too few examples are left to be evidence, else ""."""
+        if len(self.claims) >= _FEWEST_EXAMPLES:
+            return ""
+        if unread := unread_line(self.examples):
+            return f"{_AGAIN}\n{fence('example', shorten(unread, _LONGEST_LINE))}"
+        return _MORE if (self.cannot_show, self.clarity) == ("none", "clear") else ""
 
     def section(
         self,
@@ -75,11 +80,10 @@ class Specifier(Agent[Specification]):
     async def specify(self, query: Query) -> Specification:
         """Return the specification, by a second reply where the first one's can't be read."""
         first = await self._ask(fence("query", query.text))
-        if not first.unread:
+        if not first.lack:
             return first
-        unread = fence("example", shorten(first.unread, _LONGEST_LINE))
         try:
-            again = await self._ask("\n".join((fence("query", query.text), _AGAIN, unread)))
+            again = await self._ask("\n".join((fence("query", query.text), first.lack)))
         except (ReplyCutError, UnreadableReplyError):
             return first
         return best_of((first, again))

@@ -232,7 +232,7 @@ class StoredReply(Record):
 
 
 def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> list[StoredReply]:
-    """Return an agent's replies about queries, ascending by query and recipe, each once.
+    """Return an agent's replies about queries, by query, recipe and their order, each once.
 
     Args:
         database: The store.
@@ -242,9 +242,9 @@ def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> 
     with labels_in(database, labels) as tx:
         return tx.records(
             StoredReply,
-            "SELECT DISTINCT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
+            "SELECT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
             f"FROM llm_calls {IN_BASIS} WHERE role = ? AND status = 'ok' "
-            "ORDER BY ALL",
+            "GROUP BY ALL ORDER BY query_id, recipe_id, min(ordinal), reply",
             [role],
         )
 

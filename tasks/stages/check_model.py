@@ -9,11 +9,11 @@ reply.
 """
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from agents import build_model, journal_ledger, recipe_of
+from agents.llm.reply import repetition
 from infra.errors import CosqaError, GoldQuestionError
 from infra.ids import PairKey
 from infra.records import Annotation, GivenVote, Pair
@@ -34,8 +34,6 @@ _SLOW_S = 20.0  # of the first pair; after it they are judged one by one
 _FIRST_S = 90.0  # that the first pair may take where no small request was answered before
 _PROBE_TOKENS = 128
 _PAIRS = 100  # of a run about which nothing is known
-_REPETITION = re.compile(r"(?s)(.{1,80}?)\1{7,}.{0,80}\Z")
-_LONGEST_TAIL, _REPEATED = 1_200, 200  # characters at a reply's end; those that repeat one text
 
 Known = Mapping[PairKey, GivenVote]
 
@@ -143,8 +141,7 @@ def _judge(
 
 
 def _refuse_repetition(model: str, text: str) -> None:
-    found = _REPETITION.search(text[-_LONGEST_TAIL:])
-    if found and len(found[0]) > _REPEATED:
+    if repetition(text):
         raise GoldQuestionError(
             f"{model} repeats itself for ever: a reply of it ends with {text[-60:]!r}. Use another "
             "model; of a server of your own, look at its chat template first"

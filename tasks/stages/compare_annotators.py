@@ -158,14 +158,15 @@ def annotate_in_process(
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
     bar.done = len(pairs) - len(pending)
-    for some in batched(pending, _STORED_TOGETHER):
-        slots = asyncio.Semaphore(committee.annotation.in_flight)
-        ledger = journal_ledger(store, committee.llm)
-        judging = partial(judge_pairs, some, committee, recipe, ledger, slots)
-        judged = asyncio.run(_judge_and_tell(judging, ledger, bar))
-        store_annotations(database, judged.annotations)
-        if judged.error:
-            raise judged.error
+    slots = asyncio.Semaphore(committee.annotation.in_flight)
+    ledger = journal_ledger(store, committee.llm)  # which learns the server's pace
+    with asyncio.Runner() as runner:
+        for some in batched(pending, _STORED_TOGETHER):
+            judging = partial(judge_pairs, some, committee, recipe, ledger, slots)
+            judged = runner.run(_judge_and_tell(judging, ledger, bar))
+            store_annotations(database, judged.annotations)
+            if judged.error:
+                raise judged.error
     return len(pending)
 
 

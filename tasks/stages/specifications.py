@@ -1,10 +1,11 @@
 """Specifications of queries, from the stored calls of the agents that wrote them."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from agents.committee.account import ClaimAccount, account_of
 from agents.llm.structured_output import read
-from agents.roles.specify import Specification, Specifier
+from agents.roles.specify import Specification, Specifier, best_of
 from infra.records import Annotation
 from infra.store import Database
 from infra.store.evidence import replies_on_queries
@@ -17,23 +18,27 @@ from tasks.runtime.run_logger import get_run_logger
 def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySpecification]:
     """Return the specifications on which labels rest, ascending by query and recipe.
 
-    A query has one for each recipe that judged candidates of it by one. A reply to another
-    release's prompt, which had other fields, is left out with a warning.
+    A query has one for each recipe that judged candidates of it by one: of two replies the one by
+    which they were judged. A reply to another release's prompt, which had other fields, is left out
+    with a warning.
     """
-    found, unreadable = [], 0
+    found, unreadable = defaultdict[tuple[str, str], dict[Specification, str]](dict), 0
     for stored in replies_on_queries(database, labels, Specifier.role):
         try:
             specification = read(stored.reply, Specification)
         except ValueError:
             unreadable += 1
             continue
-        found.append(_as_exported(specification, stored.query_id, stored.recipe_id, stored.model))
+        found[stored.query_id, stored.recipe_id].setdefault(specification, stored.model)
     if unreadable:
         get_run_logger().warning(
             "%s specifications of queries have the fields of another release, and are left out",
             f"{unreadable:,}",
         )
-    return found
+    return [
+        _as_exported(used := best_of(models), query_id, recipe_id, models[used])
+        for (query_id, recipe_id), models in found.items()
+    ]
 
 
 def _as_exported(

@@ -13,7 +13,7 @@ is held: no run goes on with it, and nothing of it is published, unless a person
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import chain, count, islice
+from itertools import chain, count, islice, tee
 from pathlib import Path
 from typing import NamedTuple
 
@@ -122,7 +122,9 @@ def _questions_from(answer: KnownAnswer, place: int, generation: int) -> Iterato
 def next_questions(
     done: set[PairKey], pairs: int, annotation: AnnotationSettings
 ) -> list[GoldQuestion]:
-    """Return the questions of a run: a tenth of its pairs, enough for an alarm, none judged before.
+    """Return a run's questions, matches and others in turn, of which none was judged before.
+
+    They are a tenth of its pairs, enough for an alarm.
 
     Args:
         done: Keys of questions that the recipe has finished.
@@ -134,7 +136,10 @@ def next_questions(
     ask = partial(gold_questions, is_half=annotation.configuration == "v1-half")
     questions = chain.from_iterable(map(ask, count()))
     fresh = (question for question in questions if question.pair.key not in done)
-    return list(islice(fresh, min(annotation.gold_questions, max(ENOUGH, pairs // 10))))
+    left, right = tee(fresh)
+    kinds = (one for one in left if one.label), (one for one in right if not one.label)
+    in_turn = chain.from_iterable(zip(*kinds, strict=True))
+    return list(islice(in_turn, min(annotation.gold_questions, max(ENOUGH, pairs // 10))))
 
 
 def mix_questions(
@@ -212,15 +217,15 @@ def alarm_of(counts: GoldCounts, limit: float, model: str) -> GoldQuestionError 
         limit: Largest share that may be judged wrongly.
         model: The model, for the message.
     """
-    if counts.asked < ENOUGH or counts.wrong <= limit * counts.asked:
+    if counts.asked < ENOUGH or counts.wrong_share <= limit:
         return None
     return GoldQuestionError(
         f"{model} judged {counts.wrong} of {counts.asked} pairs with known labels wrongly "
         f"({counts.false_passes} false passes, {counts.false_fails} false fails, "
         f"{counts.undecided} without a readable verdict), more than "
-        f"COSQA_ANNOTATION__GOLD_LIMIT={limit:g} allows: its labels are unreliable, and held. Use "
-        f"another model: `cosqa check-model --model NAME` says in advance how well one judges. Or "
-        "accept its labels by --accept-gold"
+        f"COSQA_ANNOTATION__GOLD_LIMIT={limit:g} allows, of all or as the mean of matches and "
+        "others: its labels are unreliable, and held. Use another model: `cosqa check-model "
+        "--model NAME` says in advance how well one judges. Or accept its labels by --accept-gold"
     )
 
 

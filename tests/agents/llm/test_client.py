@@ -5,6 +5,7 @@ Covers ``litellm_transport.py`` and ``reply.py``.
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -266,6 +267,23 @@ async def test_a_reply_that_the_context_cut_is_told_with_its_setting(
     bench.serve([rule("screener", TRUNCATED | {"finish": "length", "usage": counts})])
     with pytest.raises(ReplyCutError, match=r"MAX_TOKENS.* 48 tokens.*OLLAMA_CONTEXT_LENGTH"):
         await screen(bench.model(), [])
+
+
+@pytest.mark.parametrize("repeated", ["no ", "of the code that is a ", "x", "a line of it\\n" * 9])
+async def test_a_reply_that_repeats_itself_without_end_is_asked_for_once_more(
+    bench: Bench, screen: Screen, repeated: str
+) -> None:
+    endless = {"text": '{"reason": "' + 300 * repeated, "finish": "length"}
+    server = bench.serve([rule("screener", endless, CLEAR)])
+    calls: list[LanguageModelCall] = []
+    await screen(bench.model(), calls)
+    assert [call.status for call in calls] == ["unreadable", "ok"]
+    *_, echo, again = server.calls[1]["messages"]
+    assert len(echo["content"]) < 300, "it sees little of that"
+    assert re.fullmatch(r"That reply repeats .* without end.\nReply again, .*", again["content"])
+    bench.serve([rule("screener", endless)])
+    with pytest.raises(UnreadableReplyError, match="no readable reply in 2 attempts"):
+        await screen(bench.model(max_tokens=1_024), calls)
 
 
 async def test_a_whole_reply_counts_though_the_limit_ended_it(bench: Bench, screen: Screen) -> None:

@@ -37,13 +37,31 @@ def with_examples(examples: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     "examples",
-    [GOOD, "", f"Such as these:\n{GOOD}", GOOD.replace("=>", "->"), GOOD.partition("\n")[0]],
-    ids=["good", "none", "in prose", "another arrow", "a single one"],
+    [GOOD, f"Such as these:\n{GOOD}", GOOD.replace("=>", "->")],
+    ids=["good", "in prose", "another arrow"],
 )
 async def test_a_reply_whose_examples_are_read_is_enough(bench: Bench, examples: str) -> None:
     found, asked = await specified(bench, with_examples(examples))
     assert found.examples == examples
     assert len(asked) == 1
+
+
+ONE, TWO = GOOD.partition("\n")[0], GOOD.partition("\n")[2]
+
+
+@pytest.mark.parametrize("examples", ["", ONE, TWO])
+async def test_too_few_examples_are_asked_for_once_more(bench: Bench, examples: str) -> None:
+    found, asked = await specified(bench, with_examples(examples), with_examples(GOOD))
+    assert found.examples == GOOD
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("reason", [{"cannot_show": "network"}, {"clarity": "underspecified"}])
+async def test_a_query_that_examples_cannot_show_is_asked_about_once(
+    bench: Bench, reason: dict[str, str]
+) -> None:
+    found, asked = await specified(bench, {"reply": SPECIFICATION | {"examples": ONE} | reason})
+    assert (found.examples, len(asked)) == (ONE, 1)
 
 
 @pytest.mark.parametrize(

@@ -96,13 +96,13 @@ def test_a_model_that_always_says_the_same_is_refused(
     assert "is not better than chance" in told()[1]
 
 
-def test_a_model_that_repeats_itself_is_told_by_its_first_reply(judge: Judge) -> None:
+def test_a_model_that_repeats_itself_is_told_by_its_first_pair(judge: Judge) -> None:
     judge.always = {"text": ENDLESS, "finish": "length"}
     assert "repeats itself for ever: a reply of it ends with 'ion that is a" in told()[1]
-    assert len(pairs_asked(judge)) == 1
+    assert len(pairs_asked(judge)) == 2, "of one pair, once more"
     judge.probe = judge.always
     assert "repeats itself for ever" in told("--store", "another")[1]
-    assert len(pairs_asked(judge)) == 1, "no pair is asked after the small request"
+    assert len(pairs_asked(judge)) == 2, "no pair is asked after the small request"
 
 
 def test_a_model_that_does_not_answer_is_told_after_its_first_pair(

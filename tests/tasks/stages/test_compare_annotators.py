@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from agents import JournalLedger, journal_ledger
 from infra.errors import EngineUnavailableError
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
@@ -224,6 +225,25 @@ def test_judged_pairs_are_told_while_they_come_and_so_is_what_the_others_wait_fo
         annotate_in_process([item.pair for item in TRUTH], recipe, single, settings.store, bar)
     assert bar.done == len(TRUTH)
     assert re.search(r"0 of 4 pairs judged, none in .* wait: .* asks to wait \(429\)", caplog.text)
+
+
+def test_a_pace_that_was_learnt_holds_for_all_pairs_whatever_is_stored_together(
+    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledgers: list[JournalLedger] = []
+
+    def noted(*given: Any) -> JournalLedger:
+        ledgers.append(journal_ledger(*given))
+        return ledgers[-1]
+
+    monkeypatch.setattr("tasks.stages.compare_annotators._STORED_TOGETHER", 1)
+    monkeypatch.setattr("tasks.stages.compare_annotators.journal_ledger", noted)
+    settings = Settings(
+        store=StoreSettings(folder=tmp_path),
+        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
+    )
+    [score] = compared(settings, "single")
+    assert (score.decided, len(ledgers)) == (len(TRUTH), 1)
 
 
 def test_a_configuration_that_runs_nothing_needs_no_engine(

@@ -67,3 +67,16 @@ def test_a_specification_with_other_fields_is_left_out_and_said(
     monkeypatch.setattr(specifications, "get_run_logger", logging.getLogger)
     assert exported(*specified(tmp_path, call_of("specifier", {"reading": "as once"}))) == []
     assert "1 specifications of queries have the fields of another release" in caplog.text
+
+
+@pytest.mark.parametrize("used", [0, 1])
+def test_of_two_replies_the_one_in_use_is_exported(tmp_path: Path, used: int) -> None:
+    few = call_of("specifier", SPECIFICATION | {"reading": "z", "examples": "no example"})
+    calls = [few, few.model_copy(update={"reply": few.reply.replace('"z"', '"a"')})]
+    whole = call_of("specifier", SPECIFICATION | {"reading": "whole"})
+    [found] = exported(*specified(tmp_path, *calls))
+    assert found.reading == "z", "the first of two as good"
+    calls[used] = whole
+    (tmp_path / "other").mkdir()
+    [found] = exported(*specified(tmp_path / "other", *calls))
+    assert found.reading == "whole"

@@ -118,6 +118,32 @@ def test_a_model_that_always_says_the_same_fails_the_first_questions(verdict: in
     assert alarm_of(counts, SETTINGS.gold_limit, "m") is not None
 
 
+@pytest.mark.parametrize("verdict", [0, 1])
+@pytest.mark.parametrize("matches", range(1, 6))
+def test_who_always_says_the_same_is_wrong_half_of_the_time_of_whichever_are_more(
+    verdict: int, matches: int
+) -> None:
+    asked = [*ALL[:12:2][:matches], *ALL[1:12:2][: 6 - matches]]
+    known = {question.pair.key: question.vote for question in asked}
+    counts = count_questions([judged(question, verdict) for question in asked], known)
+    assert counts.wrong_share == max(0.5, counts.wrong / 6)
+    assert alarm_of(counts, SETTINGS.gold_limit, "m") is not None
+
+
+def test_a_model_that_errs_twice_of_six_goes_on() -> None:
+    known = {question.pair.key: question.vote for question in ALL[:6]}
+    labels = [0, 1, 1, 0, 1, 0]
+    counts = count_questions(map(judged, ALL[:6], labels), known)
+    assert counts.wrong_share == 2 / 6
+    assert alarm_of(counts, SETTINGS.gold_limit, "m") is None
+
+
+def test_questions_match_and_do_not_in_turn_where_an_earlier_run_has_judged_some() -> None:
+    done = {question.pair.key for question in ALL[:8:2]}  # all others have failed
+    labels = [question.label for question in next_questions(done, 10**6, SETTINGS)]
+    assert labels == [1, 0] * 6
+
+
 @pytest.mark.parametrize(("number", "planned"), [(0, 0), (1, 3), (7, 3), (40, 12), (500, 12)])
 def test_questions_are_mixed_in_early_and_nothing_is_lost(number: int, planned: int) -> None:
     ours = pairs(number)
@@ -151,7 +177,7 @@ def test_false_passes_and_false_fails_are_counted_apart() -> None:
 @pytest.mark.parametrize(
     ("wrong", "right", "limit", "alarmed"),
     [
-        (3, 3, 0.4, True), (5, 0, 0.4, False), (4, 6, 0.4, False), (5, 7, 0.4, True),
+        (3, 3, 0.4, True), (5, 0, 0.4, False), (4, 6, 0.4, True), (5, 7, 0.4, True),
         (3, 3, 0.6, False), (1, 9, 0.0, True), (12, 0, 1.0, False),
     ],
 )  # fmt: skip
