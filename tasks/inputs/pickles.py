@@ -7,8 +7,8 @@ others, which import, call, set state or look something up, are refused.
 Files may be larger than memory: entries are yielded as they come, and of the values that a file
 refers to again (the pickler's memo) only text and numbers are kept, each until its last use; a
 first reading counts the uses. References to containers are refused: with them a small file could
-stand for a cycle, or for a tree that grows exponentially. Python's ``Unpickler`` with a
-``find_class`` that refuses all holds a file whole.
+stand for a cycle, or for a tree that grows exponentially. The reader in C, even one that finds no
+class, holds a file whole.
 """
 
 import pickle
