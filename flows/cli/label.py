@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flows.cli.output import print_table, say
 from infra.errors import SettingsError
+from infra.records import Criterion
 from infra.settings import SandboxSettings, StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
@@ -15,7 +16,7 @@ from tasks.stages.label.agents import AgentsBesidePeople, agents_beside_people, 
 from tasks.stages.label.results import LabelResults, label_results
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.statistics.intervals import Interval
-from tasks.studies import published_figures
+from tasks.studies import PublishedFigure, published_figures
 
 _REST = "a wider terminal"
 _SHOWN = 20
@@ -78,12 +79,12 @@ def results(store: StoreSettings, sample_id: str, truth: Path | None, epsilon: f
     sample = samples.load_sample(database, sample_id)
     print_results(sample, label_results(database, sample))
     if found := agents_beside_people(database, sample, epsilon):
-        print_agents(found)
+        print_agents(found, sample.criterion)
     if truth:
         say(f"{truth}: {counted(write_truth(database, sample, truth), 'pairs')} with a majority")
 
 
-def print_agents(found: AgentsBesidePeople) -> None:
+def print_agents(found: AgentsBesidePeople, criterion: Criterion = "exact") -> None:
     """Print how right the agents are by the people's majority, beside the published figures."""
     rows = [
         (it.ground, f"{it.pairs:,}", *map(_interval, (it.accuracy, it.precision, it.recall)))
@@ -97,8 +98,7 @@ def print_agents(found: AgentsBesidePeople) -> None:
     published = [
         f"{each.row}, {each.column} {each.value} ({each.source})"
         for each in published_figures()
-        if (each.column == "Krippendorff's alpha" and each.command.startswith("cosqa label"))
-        or (each.study == "annotators" and each.row == "agents")
+        if _is_beside(each, criterion)
     ]
     say(f"published: {'; '.join(published)}")
     if test := found.alt_test:
@@ -118,6 +118,14 @@ def print_agents(found: AgentsBesidePeople) -> None:
         say("may the agents stand in for a person? The test needs three people who are done")
 
 
+def _is_beside(figure: PublishedFigure, criterion: Criterion) -> bool:
+    """Return True if a published figure is of agents or people by a criterion."""
+    if criterion == "half":
+        return figure.column.endswith("50 %") and "human" in figure.row
+    is_alpha = figure.column == "Krippendorff's alpha" and figure.command.startswith("cosqa label")
+    return is_alpha or (figure.study, figure.row) == ("annotators", "agents")
+
+
 def print_results(sample: Sample, results: LabelResults) -> None:
     """Print each annotator's progress, and the labels of annotators who are done."""
     header = ("annotator", "items", "blind", "revised")
@@ -126,6 +134,8 @@ def print_results(sample: Sample, results: LabelResults) -> None:
         for one in results.progress
     ]
     print_table("", header, rows, rest=_REST)
+    if sample.criterion == "half":
+        say("a label of 1 says here that half of the demands are met (--criterion half)")
     if waiting := [one.annotator for one in results.progress if not one.is_done]:
         say(f"not done, and left out below: {', '.join(waiting)}")
     if results.agreement:

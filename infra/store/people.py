@@ -1,14 +1,15 @@
 """The outcome of people's votes on samples: final labels, preferences, and minutes."""
 
 from infra.ids import CodeId, QueryId, SampleId
-from infra.records import Record
+from infra.records import Criterion, Record
 from infra.store.database import Database
+from infra.store.samples import Scale
 from infra.summaries import PeopleFigures
 
 # One row a person and sampled item: what the person said last.
 _LAST = """
-    SELECT sample_id, samples.kind, coalesce(body ->> 'drawn', '') AS drawn, query_id, code_id,
-        relevance
+    SELECT sample_id, samples.kind, coalesce(body ->> 'drawn', '') AS drawn, scale,
+        coalesce(body ->> 'criterion', 'exact') AS criterion, query_id, code_id, relevance
     FROM votes JOIN samples ON origin = 'sample:' || sample_id
     JOIN sample_items USING (sample_id, query_id, code_id)
     QUALIFY row_number() OVER (
@@ -21,12 +22,16 @@ class FinalLabel(Record):
 
     Attributes:
         drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
+        scale: The sample's, as `infra.store.samples.Sample` has it.
+        criterion: Likewise.
         relevance: 0, or the mean grade of those who see a match; None where as many see none.
         people: How many decided.
     """
 
     sample_id: SampleId
     drawn: str
+    scale: Scale
+    criterion: Criterion
     query_id: QueryId
     code_id: CodeId
     relevance: float | None
@@ -38,7 +43,7 @@ def final_labels(database: Database) -> list[FinalLabel]:
     return database.records(
         FinalLabel,
         f"""
-        SELECT sample_id, drawn, query_id, code_id, count(*) AS people,
+        SELECT sample_id, drawn, scale, criterion, query_id, code_id, count(*) AS people,
             CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
                     THEN avg(relevance) FILTER (relevance > 0)
                 WHEN 2 * count(*) FILTER (relevance > 0) < count(*) THEN 0 END AS relevance
