@@ -176,6 +176,11 @@ class PublishSettings(Section):
         description="Written answers to queries without a match (`cosqa generate`) to export: "
         "those that a person confirmed, all that the agents verified, or none.",
     )
+    labels: Literal["agents", "people", "both"] = Field(
+        "agents",
+        description="Whose labels of candidates to export: the agents', those by the majority of "
+        "the people who labelled samples, or both, where people's stand in place of the agents'.",
+    )
     include_unlicensed: bool = Field(
         False,
         description="Export code too whose licence is unknown or does not permit redistribution.",

@@ -1,14 +1,15 @@
 """The outcome of people's votes on samples: final labels, preferences, and minutes."""
 
-from infra.ids import CodeId, QueryId, SampleId
-from infra.records import Criterion, Record
+from infra.ids import SampleId
+from infra.records import Criterion, OfPair
 from infra.store.database import Database
 from infra.store.samples import Scale
 from infra.summaries import PeopleFigures
 
 # One row a person and sampled item: what the person said last.
 _LAST = """
-    SELECT sample_id, samples.kind, coalesce(body ->> 'drawn', '') AS drawn, scale,
+    SELECT sample_id, samples.collection, samples.kind, scale,
+        coalesce(body ->> 'drawn', '') AS drawn,
         coalesce(body ->> 'criterion', 'exact') AS criterion, query_id, code_id, relevance
     FROM votes JOIN samples ON origin = 'sample:' || sample_id
     JOIN sample_items USING (sample_id, query_id, code_id)
@@ -17,10 +18,11 @@ _LAST = """
 """
 
 
-class FinalLabel(Record):
+class FinalLabel(OfPair):
     """The majority of the people who decided on a sampled pair.
 
     Attributes:
+        collection: Whose pair it is, "" where no collection has it.
         drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
         scale: The sample's, as `infra.store.samples.Sample` has it.
         criterion: Likewise.
@@ -29,11 +31,10 @@ class FinalLabel(Record):
     """
 
     sample_id: SampleId
+    collection: str
     drawn: str
     scale: Scale
     criterion: Criterion
-    query_id: QueryId
-    code_id: CodeId
     relevance: float | None
     people: int
 
@@ -43,7 +44,8 @@ def final_labels(database: Database) -> list[FinalLabel]:
     return database.records(
         FinalLabel,
         f"""
-        SELECT sample_id, drawn, scale, criterion, query_id, code_id, count(*) AS people,
+        SELECT sample_id, collection, drawn, scale, criterion, query_id, code_id,
+            count(*) AS people,
             CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
                     THEN avg(relevance) FILTER (relevance > 0)
                 WHEN 2 * count(*) FILTER (relevance > 0) < count(*) THEN 0 END AS relevance

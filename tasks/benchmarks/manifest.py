@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -18,6 +19,7 @@ from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,
     GENERATED,
     NAME,
+    PEOPLE,
     Benchmark,
     Columns,
     LabelRecipe,
@@ -80,6 +82,7 @@ class Manifest(Record):
         dropped: Reason → items of the sources that were dropped.
         recipe: Everything that could change the agents' labels, of the recipe in use.
         recipes: How many labels the recipe in use gave, and how many each former one.
+        people: Origin of labels by the majority of people, `people:` and the sample → labels.
         accepts_gold: Whether labels were exported whatever the gold questions say of them.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
@@ -99,6 +102,7 @@ class Manifest(Record):
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
     recipes: tuple[RecipeLabels, ...] = ()
+    people: dict[str, int] = Field(default_factory=dict)
     accepts_gold: bool = False
     rounds: tuple[str, ...] = ()
     undecided_listed: bool
@@ -114,7 +118,8 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     labels = columns.labels
     relevant = pc.greater(labels.column("relevance"), 0)
     answered = pc.count_distinct(labels.column("query_id").filter(relevant)).as_py()
-    generated = pc.sum(pc.starts_with(labels.column("origin"), GENERATED)).as_py()
+    origins = _numbers(labels.column("origin"))
+    generated = sum(n for name, n in origins.items() if name.startswith(GENERATED))
     parts = Counter(benchmark.splits.values())
     return Manifest(
         format_version=FORMAT_VERSION,
@@ -136,6 +141,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
         recipes=_labels_by_recipe(benchmark, columns),
+        people={name: n for name, n in sorted(origins.items()) if name.startswith(PEOPLE)},
         accepts_gold=benchmark.accepts_gold,
         rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
@@ -164,10 +170,7 @@ def _labels_by_recipe(benchmark: Benchmark, columns: Columns) -> tuple[RecipeLab
     """Return the recipes with labels in the benchmark, most labels first."""
     pairs = columns.labels.table.select(["query_id", "code_id", "origin"])
     of_stale = pairs.join(columns.stale.table, ["query_id", "code_id"], join_type="left semi")
-    labels, stale = (
-        Counter(dict(row.values() for row in pc.value_counts(table["origin"]).to_pylist()))
-        for table in (pairs, of_stale)
-    )
+    labels, stale = (_numbers(table["origin"]) for table in (pairs, of_stale))
     counted = [
         RecipeLabels(
             **recipe.model_dump(), labels=labels[recipe.origin], stale=stale[recipe.origin]
@@ -176,6 +179,11 @@ def _labels_by_recipe(benchmark: Benchmark, columns: Columns) -> tuple[RecipeLab
         if labels[recipe.origin]
     ]
     return tuple(sorted(counted, key=lambda item: (-item.labels, item.origin)))
+
+
+def _numbers(values: pa.ChunkedArray) -> Counter[str]:
+    """Return value → how often it is there."""
+    return Counter(dict(row.values() for row in pc.value_counts(values).to_pylist()))
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> Manifest:
