@@ -272,8 +272,9 @@ def server(
 ) -> None:
     """Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.
 
-    The UI shows runs and starts them; runs of annotate and benchmark wait there until a person
-    approves their plan, generate and compare-annotators do not. The server listens on loopback and
+    The UI shows runs and starts them; those of annotate, each night's too, spend the budget that
+    prefect.yaml names and no more; those of benchmark wait there until a person approves their
+    plan. The server listens on loopback and
     keeps its database in PREFECT_HOME, or where PREFECT_API_DATABASE_CONNECTION_URL says. The
     deployments are those of prefect.yaml: what people changed of them in the UI is lost with each
     start.

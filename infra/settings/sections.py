@@ -307,8 +307,8 @@ class OperationSettings(Section):
     approve: bool = Field(
         False,
         description="Whether annotation by a deployment waits in the Prefect UI until a person "
-        "approves its plan, which then bounds its pairs and its cost. The deployments annotate "
-        "and benchmark are registered with it: change it in the UI (Edit). Commands cannot "
-        "wait and are refused: `--plan` shows their plan. generate and compare-annotators never "
-        "wait; llm.budget_usd bounds them.",
+        "approves its plan, which then bounds its pairs and its cost. The deployment benchmark "
+        "is registered with it, annotate with a budget in its place: change both in the UI (Edit). "
+        "Commands cannot wait and are refused: `--plan` shows their plan. generate and "
+        "compare-annotators never wait; llm.budget_usd bounds them.",
     )

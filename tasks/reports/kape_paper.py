@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from pydantic import Field
@@ -11,7 +12,8 @@ from pydantic import Field
 from infra.records import Record
 from tasks.estimation.study_figures import BUDGETS
 from tasks.estimators.kape import MOST_NEIGHBOURS
-from tasks.reports.document import Table
+from tasks.reports.document import Block, Figure, Table
+from tasks.reports.figures import Curve, Dot, columns_figure, curves_figure
 from tasks.reports.text import NONE
 from tasks.studies import published_figures
 
@@ -110,6 +112,50 @@ def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]])
     ]
     header = ("estimator", "no labels", *(f"{each}%" for each in BUDGETS))
     return Table(header, rows, caption=caption)
+
+
+def budget_figure(
+    about: str,
+    estimates: Iterable[tuple[str, Sequence[float]]],
+    bands: Mapping[str, Sequence[float]] = MappingProxyType({}),
+) -> list[Block]:
+    """Return estimates at all budgets drawn (Figure 4), the first of them the truth.
+
+    Args:
+        about: What they are of.
+        estimates: Name → estimates at the budgets, or a single one.
+        bands: Name → deviations at the budgets.
+    """
+    curves = [
+        Curve(name, tuple(zip(BUDGETS, values, strict=False)), tuple(bands.get(name, ())))
+        for name, values in estimates
+    ]
+    return [about, curves_figure("% of the test queries labelled", MRR, curves, about)]
+
+
+def used_figure(used: Mapping[int, int]) -> Figure:
+    """Return the shares of queries by the neighbours that KAPE uses of ten, drawn (Figure 8)."""
+    queries = sum(used.values()) or 1
+    columns = [Dot(str(number), used[number] / queries) for number in sorted(used)]
+    return columns_figure(
+        "neighbours used", "share of the queries", columns, Table((), (), empty="")
+    )
+
+
+def drawn() -> list[Block]:
+    """Return the paper's figures whose values are published: 4 (of Table 4), 7 and 8."""
+    paper = published_tables()
+    blocks: list[Block] = []
+    for name, model, estimates in cells_of(paper.table4):
+        truth = paper.table2[model][name][1]
+        rows = [("truth", (truth,)), *estimates.items()]
+        blocks += budget_figure(f"The paper: {name}, {model} (Figure 4, of Table 4)", rows)
+    for name, model, used in cells_of(paper.used):
+        blocks += [f"The paper: {name}, {model} (Figure 8)", used_figure(used)]
+    judged = [Dot(model, right, digits=1) for model, (right, _) in paper.judged.items()]
+    told = "The paper: right answers of 23 questions, mean of five developers (Figure 7)"
+    return [*blocks, told,
+            columns_figure("model", "right answers", judged, Table((), (), empty=""))]  # fmt: skip
 
 
 def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Table:
