@@ -245,6 +245,13 @@ def label_results(
             "stand in for one: .2 in place of experts, .1 of a crowd.",
         ),
     ] = 0.2,
+    estimate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that `cosqa estimate` wrote, of the methods whose answers were labelled: "
+            "prints KAPE's order of them beside the people's.",
+        ),
+    ] = None,
     store: o.Store = None,
 ) -> None:
     """Print how far people agree on a sample, how right the agents are, and if these may stand in.
@@ -254,7 +261,7 @@ def label_results(
     """
     from flows.cli.label import results
 
-    results(_of(store).store, sample, truth, epsilon)
+    results(_of(store).store, sample, truth, epsilon, estimate)
 
 
 @command(app, "cosqa server", "cosqa server --port 4300 --folder /srv/cosqa", panel="Run")

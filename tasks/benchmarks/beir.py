@@ -85,7 +85,7 @@ def beir_split(path: Path, usual: str = "") -> tuple[Path, str] | None:
     return path, usual if usual in splits else splits.pop()
 
 
-def read_beir(folder: Path, split: str = "test") -> Benchmark:
+def read_beir(folder: Path, split: str = "test", *, needs_labels: bool = True) -> Benchmark:
     """Return a BEIR folder as a benchmark, with the queries that the split judges.
 
     A judged code that is not in the corpus counts as one that no ranking finds, as it does for
@@ -94,6 +94,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     Args:
         folder: With ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
         split: Name of the qrels file to read.
+        needs_labels: Whether a folder without qrels is refused; else it has all its queries.
 
     Raises:
         SourceError: A file is missing or a line malformed, an id is repeated, or a judged query is
@@ -106,6 +107,17 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
     file = _qrels_files(folder).get(split, folder / "qrels" / f"{split}.tsv")
     codes: dict[str, Code] = {code.code_id: code for code in _codes(corpus)}
     queries: dict[str, Query] = {query.query_id: query for query in _queries(queries_file)}
+    source = SourceInfo(name="beir", licence="unknown", revision=split, location=folder.name)
+    benchmark = Benchmark(
+        name=fit_name(folder.resolve().name, "beir"),
+        label_origin=f"beir:{split}",
+        queries=tuple(queries.values()),
+        codes=tuple(codes.values()),
+        labels=(),
+        sources=(source,),
+    )
+    if not needs_labels and not file.parent.exists():
+        return benchmark
     qrels = read_beir_qrels(file, queries.keys() | codes.keys())
     if not (qrels.relevance > 0).any():
         raise SourceError(
@@ -113,8 +125,7 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
             "put the judgements there, lines such as q1<tab>c1<tab>1"
         )
     _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
-    origin = f"beir:{split}"
-    labels = tuple(_labels(qrels, origin))
+    labels = tuple(_labels(qrels, benchmark.label_origin))
     missing = sorted(set(qrels.code_ids) - codes.keys())
     if not any(label.relevance > 0 and label.code_id in codes for label in labels):
         _refuse_unknown(file, "code", set(missing))
@@ -124,14 +135,12 @@ def read_beir(folder: Path, split: str = "test") -> Benchmark:
             "%s: judged codes that are not in %s count as never found (%s judgements, of %s …)",
             printable(file), corpus.name, f"{number:,}", ", ".join(missing[:5]),
         )  # fmt: skip
-    return Benchmark(
-        name=fit_name(folder.resolve().name, "beir"),
-        label_origin=origin,
-        queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
-        codes=tuple(codes.values()),
-        labels=labels,
-        dropped={_MISSING: number} if missing else {},
-        sources=(SourceInfo(name="beir", licence="unknown", revision=split, location=folder.name),),
+    return benchmark.model_copy(
+        update={
+            "queries": tuple(queries[query] for query in sorted(qrels.query_ids)),
+            "labels": labels,
+            "dropped": {_MISSING: number} if missing else {},
+        }
     )
 
 

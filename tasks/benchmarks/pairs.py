@@ -99,12 +99,13 @@ def read_pairs(path: Path) -> Pairs:
     return pairs
 
 
-def benchmark_at(path: Path, usual: str = "") -> Benchmark | None:
+def benchmark_at(path: Path, usual: str = "", *, needs_labels: bool = True) -> Benchmark | None:
     """Return the exported benchmark or BEIR folder at a path; None where it is neither.
 
     Args:
         path: A folder, or a file in the ``qrels`` of a BEIR folder, which names a split.
         usual: The split of a BEIR folder with several, if it has that one.
+        needs_labels: Whether a BEIR folder without qrels is refused.
 
     Raises:
         SourceError: A BEIR folder has several splits, or a file of it is malformed.
@@ -113,7 +114,7 @@ def benchmark_at(path: Path, usual: str = "") -> Benchmark | None:
     if is_export(path):
         return read_benchmark(path)
     split = beir_split(path, usual)
-    return read_beir(*split) if split else None
+    return read_beir(*split, needs_labels=needs_labels) if split else None
 
 
 def pairs_of(benchmark: Benchmark) -> Pairs:

@@ -52,7 +52,7 @@ def read_query_texts(path: Path) -> QueryTexts:
         SourceError: There is no such path, a line is malformed, or there are no queries.
         PublishError: A file of an export is missing or changed.
     """
-    benchmark = benchmark_at(path)
+    benchmark = benchmark_at(path, needs_labels=False)
     if benchmark:
         return _distinct(benchmark.name, (query.text for query in benchmark.queries), path)
     if path.exists() and not (path.is_dir() or path.is_file()):

@@ -99,7 +99,7 @@ def open_benchmark(database: Database, folder: Path) -> OpenBenchmark:
 
 
 def _content(folder: Path) -> Benchmark:
-    content = benchmark_at(folder, usual="test")
+    content = benchmark_at(folder, usual="test", needs_labels=False)
     if content is None:
         raise SourceError(f"{folder} is not a benchmark any more: put it there again")
     return content
