@@ -19,6 +19,7 @@ from tasks.studies import published_figures
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
+PEOPLE = "human evaluation"  # as `published.toml` calls it
 K_HEADER = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
 NEAREST = ("reciprocal rank", "of the nearest", "cosine")
 PAIRS = ("training pairs", "validation pairs", "test pairs")
@@ -54,12 +55,9 @@ class PublishedTables(Record):
     """The tables of the paper.
 
     Attributes:
-        title: Of the paper.
         budgets: Of Table 4, in per cent of the test queries.
         table1: Data set → model → test queries' reciprocal ranks, those of their nearest training
             queries, and the cosines.
-        judged: Model → right answers of 23 Java questions, on average over five developers, and
-            KAPE's estimate.
         sizes: Data set → training, validation and test pairs.
         table2: Model → data set → MRR on its validation and on its test set.
         table3: Estimator → facts.
@@ -70,10 +68,8 @@ class PublishedTables(Record):
         table7: Data set → model → weighting → estimates for k = 1 to 10.
     """
 
-    title: str
     budgets: tuple[int, ...]
     table1: dict[str, dict[str, tuple[tuple[float, float, float], ...]]]
-    judged: dict[str, tuple[float, float]]
     sizes: dict[str, tuple[int, int, int]]
     table2: dict[str, dict[str, tuple[float, float]]]
     table3: dict[str, PublishedFacts]
@@ -152,7 +148,7 @@ def drawn() -> list[Block]:
         blocks += budget_figure(f"The paper: {name}, {model} (Figure 4, of Table 4)", rows)
     for name, model, used in cells_of(paper.used):
         blocks += [f"The paper: {name}, {model} (Figure 8)", used_figure(used)]
-    judged = [Dot(model, right, digits=1) for model, (right, _) in paper.judged.items()]
+    judged = [Dot(model, by["right"], digits=1) for model, by in elsewhere(PEOPLE).items()]
     told = "The paper: right answers of 23 questions, mean of five developers (Figure 7)"
     return [*blocks, told,
             columns_figure("model", "right answers", judged, Table((), (), empty=""))]  # fmt: skip
@@ -174,15 +170,20 @@ def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Tab
     return Table(header, rows, text_columns=5, caption=caption)
 
 
-def _trained() -> Table:
-    """Return Table 8: scores of models that are trained from nothing."""
+def elsewhere(place: str) -> dict[str, dict[str, float]]:
+    """Return row → column → value of a place of the paper that `published.toml` has."""
     rows: dict[str, dict[str, float]] = {}
     for each in published_figures():
-        if (each.paper, each.place) == ("kape", "Table 8"):
+        if (each.paper, each.place) == ("kape", place):
             rows.setdefault(each.row, {})[each.column] = each.value
-    columns = next(iter(rows.values()))
+    return rows
+
+
+def _trained() -> Table:
+    """Return Table 8: scores of models that are trained from nothing."""
+    rows = elsewhere("Table 8")
     return Table(
-        ("model", *columns),
+        ("model", *next(iter(rows.values()))),
         [(model, *map(score, values.values())) for model, values in rows.items()],
         caption="KAPE, Table 8: MRR of models trained from nothing",
     )
@@ -228,8 +229,8 @@ def published() -> list[Table]:
         )
         for name, model, rows in cells_of(paper.table1)
     ]  # fmt: skip
-    judged = [(model, f"{right:g}", score(right / 23), score(estimate))
-              for model, (right, estimate) in paper.judged.items()]  # fmt: skip
+    judged = [(model, f"{by['right']:g}", score(by["right"] / 23), score(by["KAPE"]))
+              for model, by in elsewhere(PEOPLE).items()]  # fmt: skip
     return [
         *nearest,
         Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
