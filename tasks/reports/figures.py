@@ -16,6 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
 from tasks.reports.document import Figure, Table
 from tasks.reports.text import format_share, format_words, visible
 
@@ -311,14 +313,12 @@ class Curves(Drawing):
             level, upright = zip(*curve.points, strict=True)
             axes.plot(level, upright, label=_name(curve.name), **shown)
             if curve.band:
-                ends = [
-                    [y + sign * half for y, half in zip(upright, curve.band, strict=True)]
-                    for sign in (-1, 1)
-                ]
-                axes.fill_between(level, *ends, color=colour, alpha=0.2, linewidth=0)
+                half = np.array(curve.band)
+                low, high = np.array(upright) - half, np.array(upright) + half
+                axes.fill_between(level, low, high, color=colour, alpha=0.2, linewidth=0)
         axes.set_ylabel(_name(self.of))
         axes.grid()
-        axes.figure.legend(  # type: ignore[union-attr]
+        axes.figure.legend(
             loc="outside lower left", ncols=2, frameon=False, fontsize=11, handlelength=1.6
         )
 
