@@ -173,33 +173,28 @@ def pairs_to_sample(database: Database, labels: CurrentLabels, stratum: Stratum)
     """Return the candidate pairs of a collection in a stratum of candidates."""
     with labels_in(database, labels) as tx:
         asked = _STRATA[stratum]
-        parameters = {"labels": labels.struct} if "$labels" in asked else None
-        return [PairKey(*row) for row in tx.rows(asked, parameters)]
+        given = {"labels": labels.struct} if "$labels" in asked else {}
+        return [PairKey(*row) for row in tx.rows(asked, given)]
 
 
-class JudgedItem(OfPair):
-    """A sample's pair with the agents' current label, and what that rests on."""
-
-    label: int
-    support: Support
-
-
-def judged_items(database: Database, sample: Sample, labels: CurrentLabels) -> list[JudgedItem]:
-    """Return the pairs of a sample that the agents label, each once.
+def judged_items(
+    database: Database, sample: Sample, labels: CurrentLabels
+) -> dict[PairKey, tuple[int, Support]]:
+    """Return pair of a sample → the agents' label, and what that rests on.
 
     A label of several rounds rests on what the first of those that give it rests on.
     """
     with labels_in(database, labels) as tx:
-        return tx.records(
-            JudgedItem,
-            "SELECT query_id, code_id, relevance::INTEGER AS label, "
-            "arg_min(support, round) AS support FROM current_labels AS standing "
+        rows = tx.rows(
+            "SELECT query_id, code_id, relevance::INTEGER, arg_min(support, round) "
+            "FROM current_labels AS standing "
             "JOIN sample_items USING (query_id, code_id) JOIN basis USING (query_id, code_id) "
             "JOIN annotations AS given USING (query_id, code_id, recipe_id) "
             "WHERE sample_id = ? AND standing.status = 'labelled' AND given.label = relevance "
-            "GROUP BY ALL ORDER BY query_id, code_id",
+            "GROUP BY ALL",
             [sample.sample_id],
         )
+    return {PairKey(query, code): (label, support) for query, code, label, support in rows}
 
 
 def samples_in(database: Database) -> list[StoredSample]:

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tasks.search.scores import Positions, Singles
+from tasks.search.scores import Block, Positions, Singles
 
 CENTRES, BLOCK, NAME = 5_000, 65_536, "made-up"
 
@@ -53,13 +53,11 @@ def alone(options: argparse.Namespace) -> None:
     whole = np.load(options.folder / "codes.npy", mmap_mode="r")
     queries = {NAME: np.load(options.folder / "queries.npy")}
 
-    def codes(
-        chosen: Positions | None = None,
-    ) -> Iterator[tuple[Positions, dict[str, Singles]]]:
+    def codes(wanted: Positions | None = None) -> Iterator[Block]:
         for start in range(0, len(whole), BLOCK):
             positions = np.arange(start, min(start + BLOCK, len(whole)), dtype=np.int32)
-            if chosen is not None:
-                positions = positions[np.isin(positions, chosen)]
+            if wanted is not None:
+                positions = positions[np.isin(positions, wanted)]
             if len(positions):
                 yield positions, {NAME: whole[positions]}
 

@@ -75,20 +75,16 @@ def agents_beside_people(
     if sample.kind != "pairs" or sample.scale != "binary" or sample.collection not in searches:
         return None
     votes = samples.readable_votes(database, sample)
-    people: dict[tuple[str, str], int] = {
-        key: int(label) for key, label in majority_labels(last_votes(votes)).items()
-    }
+    people = {key: int(label) for key, label in majority_labels(last_votes(votes)).items()}
     current = current_labels_of(
         database, sample.collection, searches[sample.collection], sample.criterion
     )
-    judged = {item.key: item for item in samples.judged_items(database, sample, current)}
-    both = {key: (judged[key].label, people[key]) for key in sorted(people.keys() & judged.keys())}
+    judged = samples.judged_items(database, sample, current)
+    both = {key: (judged[key][0], people[key]) for key in sorted(people.keys() & judged.keys())}
     if not both:
         return None
     grounds = {
-        format_words(supports[0]): [
-            it for key, it in both.items() if judged[key].support in supports
-        ]
+        format_words(supports[0]): [it for key, it in both.items() if judged[key][1] in supports]
         for supports in _GROUNDS
     }
     rows = {_ALL: list(both.values())} | grounds
@@ -101,7 +97,7 @@ def agents_beside_people(
         scores=tuple(scores),
         agreement=agreement(grades),
         alt_test=alt_test(
-            blind_grades(votes), {key: item.label for key, item in judged.items()}, epsilon
+            blind_grades(votes), {key: label for key, (label, _) in judged.items()}, epsilon
         ),
     )
 
