@@ -313,7 +313,7 @@ def kape_document(report: KapeReport) -> Document:
                      used_table(report)]),
             Section("nearest", "Queries and their nearest training queries",
                     [nearest_table(report), _NEAREST]),
-            Section("paper", "The paper's tables and figures",
+            Section("paper", "The paper's tables",
                     [*paper.drawn(),
                      Details("Tables 1 to 8, and the human evaluation", paper.published())]),
         ],
