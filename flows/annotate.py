@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from prefect import State, flow
@@ -13,14 +14,15 @@ from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from flows.runtime.writing import writing
 from infra.budget import run_budget
-from infra.errors import BudgetExhaustedError, SettingsError
+from infra.errors import BudgetExhaustedError, CosqaError, SettingsError
 from infra.journal import Journal
 from infra.ray import check_reach, start_workers
-from tasks.reports.plan import RunPlan, plan_document, plan_sentence
+from tasks.reports.document import Document
+from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.references import JudgedPairs, RecipeReference
-from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run
+from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run, spending_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
@@ -119,19 +121,32 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
             started = meanwhile.submit(start_workers, run.ray, workers, make_ready)
             step: State[Any] = choose_pairs(run, rounds, wait_for=[planned], return_state=True)
         started.result()
-        judged = JudgedPairs()
-        for of_round in step.result():
-            if of_round.pairs:
-                step = _judge_round(of_round, run, step)
-                judged += step.result()
+        judged, begun, plans = JudgedPairs(), datetime.now(UTC), step.result()
+        ended: CosqaError | None = None
+        try:
+            for of_round in plans:
+                if of_round.pairs:
+                    step = _judge_round(of_round, run, step)
+                    judged += step.result()
+        except CosqaError as error:
+            ended = error
+        if plan.taken:
+            spent, usd = spending_of(run, plans, begun)
+            show(spending_document(plan, spent, usd, ended), "spending", plan.collection)
+        if ended:
+            raise ended
     return judged, [step]
 
 
 def show_plan(plan: RunPlan) -> None:
     """Show a plan as an artifact."""
-    key = artifact_key("plan", plan.collection)
-    page = markdown_page(plan_document(plan))
-    create_markdown_artifact(page, key=key, description=plan_sentence(plan))
+    show(plan_document(plan), "plan", plan.collection)
+
+
+def show(document: Document, kind: str, collection: str) -> None:
+    """Show a document as an artifact."""
+    key = artifact_key(kind, collection)
+    create_markdown_artifact(markdown_page(document), key=key, description=document.title)
 
 
 def _judge_round(plan: AnnotationPlan, run: AnnotationRun, after: State[Any]) -> State[JudgedPairs]:
@@ -141,7 +156,4 @@ def _judge_round(plan: AnnotationPlan, run: AnnotationRun, after: State[Any]) ->
 
     patience_s = max(_PATIENCE_S, run.store.lock_timeout_s)
     store = run.store.model_copy(update={"lock_timeout_s": patience_s})
-    try:
-        return judge_round(plan, replace(run, store=store), after)
-    finally:
-        plan.pairs_file.unlink(missing_ok=True)
+    return judge_round(plan, replace(run, store=store), after)

@@ -5,8 +5,9 @@ Its form asks for those options that have a title; what it does not ask for, and
 in it, is read from cosqa.toml and the environment where the run works. Keys are never asked for.
 
 A run that finds another one writing into the store ends as cancelled with that run's name: for a
-schedule this is no failure. One whose plan is declined ends as completed. Flows are imported when
-they run, each run in a process of its own.
+schedule this is no failure. One whose plan is declined ends as completed, and so does an annotation
+that has spent its own budget: the next run goes on. Flows are imported when they run, each run in a
+process of its own.
 """
 
 import inspect
@@ -28,7 +29,7 @@ from flows.cli import commands
 from flows.options import Question, folders, is_given, kind_of, questions, settings_of
 from flows.runtime.approval import DeclinedError
 from flows.runtime.runs import SIDE_BY_SIDE, name_by
-from infra.errors import CosqaError, StoreBusyError
+from infra.errors import CosqaError, RunBudgetError, StoreBusyError
 from infra.working_folder import enter_working_folder
 
 # As values, since the types of a form are made of names that are known when it runs.
@@ -50,6 +51,10 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
             return Cancelled(message=f"Skipped: {busy}")
         except DeclinedError as declined:
             return Completed(message=str(declined))
+        except RunBudgetError as spent:
+            if command is not commands.annotate:  # others have more to do than to judge
+                raise
+            return Completed(message=str(spent))
 
     run.__name__ = run.__qualname__ = module
     run.__signature__ = form_of(command, is_called=True)  # type: ignore[attr-defined]

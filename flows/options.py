@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 from typer.models import ArgumentInfo, OptionInfo
@@ -463,6 +463,10 @@ Unlicensed = Annotated[
         title="Export unlicensed code",
     ),
 ]
+Labels = Annotated[
+    Literal["agents", "people", "both"] | None,
+    option("--labels", "publish.labels"),
+]
 AcceptGold = Annotated[
     bool | None,
     option("--accept-gold/--no-accept-gold", "publish.accept_gold"),
@@ -497,7 +501,9 @@ PUBLISHED = {"mutants": Mutants, "sealed": Sealed}
 RECIPE = {"recipe": Recipe}
 STORE = {"store": Store, "sets": Set}
 OUTPUT = {"output": Output} | STORE
-EXPORT = {"output": Output, "unlicensed": Unlicensed, "accept_gold": AcceptGold} | STORE
+EXPORT = {
+    "output": Output, "labels": Labels, "unlicensed": Unlicensed, "accept_gold": AcceptGold,
+} | STORE  # fmt: skip
 CORPUS = {"source": Source, "path": SourcePath, "collection": Collection} | REREAD
 INPUT = {
     "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,

@@ -3,7 +3,7 @@
 from math import inf
 from typing import Literal
 
-from infra.errors import BudgetExhaustedError
+from infra.errors import BudgetExhaustedError, RunBudgetError
 from infra.journal import Journal, Money
 from infra.records import Record
 from infra.settings import LanguageModelSettings, StoreSettings
@@ -82,8 +82,9 @@ class Budgets:
             most: The most tokens and US dollars that the request may take.
 
         Raises:
-            BudgetExhaustedError: It could exceed one, or the model's price is unknown where one is
-                in dollars.
+            RunBudgetError: It could exceed the run's own.
+            BudgetExhaustedError: It could exceed the store's, or the model's price is unknown where
+                one is in dollars.
         """
         in_tokens = f"{self._variables}BUDGET_TOKENS"
         for budget in sorted(self._budgets, key=lambda each: each.left(money)[1]):
@@ -101,7 +102,7 @@ class Budgets:
                 if limit is None or spent + more <= limit:
                     continue
                 if is_of_run:
-                    raise BudgetExhaustedError(
+                    raise RunBudgetError(
                         f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next "
                         f"request to {self._model} may take {more:,.6g} beside those in flight: "
                         "what was paid for is stored; run the same command or deployment again to "

@@ -67,6 +67,10 @@ class BudgetExhaustedError(LanguageModelError):
     """The model's budget is spent, or no price is known to count it by."""
 
 
+class RunBudgetError(BudgetExhaustedError):
+    """A run's own budget is spent: what is left waits for the next run."""
+
+
 class UnrecordableError(BudgetExhaustedError):
     """Spending or paid replies cannot be stored, so that the run ends; no budget need be spent."""
 

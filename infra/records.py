@@ -27,6 +27,7 @@ __all__ = [
     "Candidate",
     "CaseResult",
     "Code",
+    "Criterion",
     "Difficulty",
     "Execution",
     "ExecutionResult",
@@ -239,6 +240,8 @@ class Vote(OfPair):
     annotator: str = ""
 
 
+# What a label 1 says: the code answers the whole query, or meets half of its demands.
+Criterion = Literal["exact", "half"]
 Difficulty = Literal["quality", "ambiguity", "project_specific", "direction_reversed"]
 """What makes a pair hard to grade: the code's quality, an ambiguous query, code of one library or
 project, or the reverse of what was asked for (CodeSearchNet, arXiv 1909.09436v3, section 4)."""

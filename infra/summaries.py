@@ -157,3 +157,20 @@ class PeopleFigures(Record):
     minutes_without_program: float | None
     timed_with_program: int
     minutes_with_program: float | None
+
+
+class ReasonSpending(Record):
+    """Costs of the pairs that a run took for a reason.
+
+    Attributes:
+        reason: The reason.
+        taken: Pairs that it took.
+        judged: Those of them that it judged.
+        usd: Their cost in US dollars, replies that were stored before aside; None where a price is
+            unknown.
+    """
+
+    reason: str
+    taken: int
+    judged: int
+    usd: float | None

@@ -9,6 +9,7 @@ from agents.roles.judge import Arbiter, GatedArbiter, QueryArbiter
 from agents.roles.read import ExactJudge, HalfJudge, Screener, Simulator
 from agents.roles.specify import ClaimsArbiter, SpecifiedScreener, Specifier, ValueReader
 from agents.roles.write import BlindWriter, GatedWriter, Writer
+from infra.records import Criterion
 from infra.settings import AnnotationSettings, Evidence
 from infra.settings import Configuration as ConfigurationName
 
@@ -17,7 +18,6 @@ from infra.settings import Configuration as ConfigurationName
 ALGORITHM = "cosqa-plus-6"
 
 AgentType = type[Agent[Any]]
-Criterion = Literal["exact", "half"]
 
 
 @dataclass(frozen=True)

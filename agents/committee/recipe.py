@@ -11,7 +11,6 @@ from agents.committee.configurations import (
     ALGORITHM,
     CONFIGURATIONS,
     AgentType,
-    Criterion,
     configuration_of,
 )
 from agents.llm.prompt import system_text
@@ -20,6 +19,7 @@ from agents.roles.read import Screener
 from agents.roles.write import Writer
 from infra.identity import mark, mark_of
 from infra.languages import languages
+from infra.records import Criterion
 from infra.settings import CommitteeSettings
 
 # Parts of a recipe that matter to a pair only if a test program was written for it.

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from flows.cli.output import print_table, say
 from infra.errors import SettingsError
+from infra.records import Criterion
 from infra.settings import SandboxSettings, StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
 from tasks.reports.text import counted, tally
+from tasks.stages.estimate import read_report
 from tasks.stages.label.agents import AgentsBesidePeople, agents_beside_people, write_truth
 from tasks.stages.label.results import LabelResults, label_results
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.statistics.intervals import Interval
-from tasks.studies import published_figures
+from tasks.studies import PublishedFigure, published_figures
 
 _REST = "a wider terminal"
 _SHOWN = 20
@@ -72,18 +74,23 @@ def read(store: StoreSettings, sandbox: SandboxSettings, sheets: Sequence[Path])
     print_results(found.sample, label_results(database, found.sample))
 
 
-def results(store: StoreSettings, sample_id: str, truth: Path | None, epsilon: float) -> None:
+def results(
+    store: StoreSettings, sample_id: str, truth: Path | None, epsilon: float, estimate: Path | None
+) -> None:
     """Print the results of a sample, and how right the agents are; write the truth where asked."""
     database = open_database(store)
     sample = samples.load_sample(database, sample_id)
-    print_results(sample, label_results(database, sample))
+    found_by_people = label_results(database, sample)
+    print_results(sample, found_by_people)
+    if estimate:
+        print_orders(found_by_people, estimate)
     if found := agents_beside_people(database, sample, epsilon):
-        print_agents(found)
+        print_agents(found, sample.criterion)
     if truth:
         say(f"{truth}: {counted(write_truth(database, sample, truth), 'pairs')} with a majority")
 
 
-def print_agents(found: AgentsBesidePeople) -> None:
+def print_agents(found: AgentsBesidePeople, criterion: Criterion = "exact") -> None:
     """Print how right the agents are by the people's majority, beside the published figures."""
     rows = [
         (it.ground, f"{it.pairs:,}", *map(_interval, (it.accuracy, it.precision, it.recall)))
@@ -97,8 +104,7 @@ def print_agents(found: AgentsBesidePeople) -> None:
     published = [
         f"{each.row}, {each.column} {each.value} ({each.source})"
         for each in published_figures()
-        if (each.column == "Krippendorff's alpha" and each.command.startswith("cosqa label"))
-        or (each.study == "annotators" and each.row == "agents")
+        if _is_beside(each, criterion)
     ]
     say(f"published: {'; '.join(published)}")
     if test := found.alt_test:
@@ -118,6 +124,46 @@ def print_agents(found: AgentsBesidePeople) -> None:
         say("may the agents stand in for a person? The test needs three people who are done")
 
 
+def print_orders(results: LabelResults, estimate: Path) -> None:
+    """Print the methods from the best to the worst, by people and by KAPE's estimates.
+
+    Raises:
+        SettingsError: Not all methods of the sample have an estimate in the folder.
+    """
+    people = {each.method: each.mean for each in results.right}
+    scores = {
+        each.method: next(iter(each.scores.values())) for each in read_report(estimate).estimates
+    }
+    if not people or not people.keys() <= scores.keys():
+        raise SettingsError(
+            f"--estimate {estimate} has estimates of {', '.join(scores)}; the sample has answers "
+            f"of {', '.join(people) or 'no method'}: name the folder that `cosqa estimate` wrote "
+            "for the same methods"
+        )
+    orders = [
+        [f"{name} ({by[name]:.4g})" for name in sorted(people, key=lambda name: -by[name])]
+        for by in (people, scores)
+    ]
+    names = [[text.rpartition(" (")[0] for text in order] for order in orders]
+    is_same = "the same order" if names[0] == names[1] else "another order"
+    say(f"by people: {' > '.join(orders[0])}")
+    say(f"by KAPE: {' > '.join(orders[1])}: {is_same}")
+    published = [
+        f"{each.row} {each.column} {each.value} ({each.source})"
+        for each in published_figures()
+        if each.command.startswith("cosqa label sample --answers")
+    ]
+    say(f"published: {'; '.join(published)}")
+
+
+def _is_beside(figure: PublishedFigure, criterion: Criterion) -> bool:
+    """Return True if a published figure is of agents or people by a criterion."""
+    if criterion == "half":
+        return figure.column.endswith("50 %") and "human" in figure.row
+    is_alpha = figure.column == "Krippendorff's alpha" and figure.command.startswith("cosqa label")
+    return is_alpha or (figure.study, figure.row) == ("annotators", "agents")
+
+
 def print_results(sample: Sample, results: LabelResults) -> None:
     """Print each annotator's progress, and the labels of annotators who are done."""
     header = ("annotator", "items", "blind", "revised")
@@ -126,6 +172,8 @@ def print_results(sample: Sample, results: LabelResults) -> None:
         for one in results.progress
     ]
     print_table("", header, rows, rest=_REST)
+    if sample.criterion == "half":
+        say("a label of 1 says here that half of the demands are met (--criterion half)")
     if waiting := [one.annotator for one in results.progress if not one.is_done]:
         say(f"not done, and left out below: {', '.join(waiting)}")
     if results.agreement:

@@ -44,6 +44,8 @@ Annotators = Annotated[
     ),
 ]
 
+Seed = Annotated[int | None, typer.Option(help="Seed of the draw; annotation.seed when not given.")]
+
 
 def _of(folder: Path | None) -> Any:  # noqa: ANN401
     """Return the settings with another folder of the store, where one is given."""
@@ -55,6 +57,7 @@ def _of(folder: Path | None) -> Any:  # noqa: ANN401
     "cosqa label sample --pairs 400 --annotator ann --annotator bob",
     "cosqa label sample --queries 50 --annotator ann",
     "cosqa label sample --answers 23 --benchmark DIR --annotator ann",
+    "cosqa label sample --stratum undecided --criterion half --annotator ann",
     "cosqa label sample --conflicts-of s1f0c9a --annotator cam",
     name="sample",
 )
@@ -87,6 +90,25 @@ def label_sample(
             "method. Those of cosqa leaderboard and evaluate when not given.",
         ),
     ] = None,
+    stratum: Annotated[
+        Literal["disagreement", "undecided", "top"] | None,
+        typer.Option(
+            help="Draw --pairs of candidates with several labels by rounds or former settings "
+            "(disagreement), of those that the agents left undecided, or of the first ten results "
+            "of each method on --benchmark (top); of all candidates when not given.",
+        ),
+    ] = None,
+    criterion: Annotated[
+        Literal["exact", "half"],
+        typer.Option(
+            help="What a grade of 1 says: the code answers the whole query, or meets half of its "
+            "demands. A sample has one; results of half are not mixed with those of exact.",
+        ),
+    ] = "exact",
+    graded: Annotated[
+        bool, typer.Option("--graded", help="Ask for grades of 0 to 3 in place of 0 and 1.")
+    ] = False,
+    seed: Seed = None,
     sample: Annotated[
         str | None, typer.Option(help="Write further sheets of this sample; none is drawn.")
     ] = None,
@@ -107,27 +129,35 @@ def label_sample(
     settings = settings_of(label_sample, locals())
     if sample and conflicts_of:
         raise SettingsError("--sample and --conflicts-of: leave one of them out")
-    if answers and not benchmark:
-        raise SettingsError("--answers are of methods on a benchmark: name it with --benchmark")
+    if (answers or stratum == "top") and not benchmark:
+        raise SettingsError(
+            "--answers and --stratum top are of methods on a benchmark: name it with --benchmark"
+        )
+    if bool(queries) + bool(answers) + bool(stratum) > 1:
+        raise SettingsError("--queries, --answers and --stratum: a sample has one of them")
+    if graded and criterion == "half":
+        raise SettingsError("--graded asks for grades of 0 to 3, which --criterion half has not")
     from flows.cli.label import names_of, write
     from infra.store import open_database, samples
-    from tasks.stages.label.sample import sample_answers, sample_candidates
+    from tasks.stages.label.sample import Drawing, sample_candidates, sample_results
     from tasks.stages.label.sheets import positions_in_conflict
 
-    names, database, seed = (
-        names_of(annotators),
-        open_database(settings.store),
-        settings.annotation.seed,
+    names, database = names_of(annotators), open_database(settings.store)
+    drawing = Drawing(
+        number=queries or answers or pairs,
+        stratum=stratum or ("queries" if queries else "answers" if answers else "pairs"),
+        seed=settings.annotation.seed if seed is None else seed,
+        scale="graded" if graded else "binary",
+        criterion=criterion,
     )
     positions: Collection[int] = ()
     if further := sample or conflicts_of:
         drawn = samples.load_sample(database, further)
         positions = positions_in_conflict(database, drawn, names) if conflicts_of else ()
-    elif answers and benchmark:
-        drawn = sample_answers(database, benchmark, runs or (), answers, seed, settings.publish)
+    elif benchmark and drawing.stratum in ("answers", "top"):
+        drawn = sample_results(database, benchmark, runs or (), drawing, settings.publish)
     else:
-        kind: Literal["pairs", "queries"] = "queries" if queries else "pairs"
-        drawn = sample_candidates(database, collection or "", kind, queries or pairs, seed)
+        drawn = sample_candidates(database, collection or "", drawing)
     write(database, drawn, names, settings.publish.folder, positions)
 
 
@@ -146,6 +176,7 @@ def label_preference(
     theirs: Annotated[Path, typer.Argument(help="The benchmark to compare with.")],
     annotators: Annotators,
     queries: Annotated[int, typer.Option(min=1, help="Queries to draw at most.")] = 1_000,
+    seed: Seed = None,
     output: o.Output = None,
     store: o.Store = None,
 ) -> None:
@@ -160,7 +191,8 @@ def label_preference(
     from tasks.stages.label.sample import sample_preference
 
     names, database = names_of(annotators), open_database(settings.store)
-    drawn = sample_preference(database, ours, theirs, queries, settings.annotation.seed)
+    chosen = settings.annotation.seed if seed is None else seed
+    drawn = sample_preference(database, ours, theirs, queries, chosen)
     write(database, drawn, names, settings.publish.folder)
 
 
@@ -213,6 +245,13 @@ def label_results(
             "stand in for one: .2 in place of experts, .1 of a crowd.",
         ),
     ] = 0.2,
+    estimate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that `cosqa estimate` wrote, of the methods whose answers were labelled: "
+            "prints KAPE's order of them beside the people's.",
+        ),
+    ] = None,
     store: o.Store = None,
 ) -> None:
     """Print how far people agree on a sample, how right the agents are, and if these may stand in.
@@ -222,7 +261,7 @@ def label_results(
     """
     from flows.cli.label import results
 
-    results(_of(store).store, sample, truth, epsilon)
+    results(_of(store).store, sample, truth, epsilon, estimate)
 
 
 @command(app, "cosqa server", "cosqa server --port 4300 --folder /srv/cosqa", panel="Run")
@@ -240,8 +279,9 @@ def server(
 ) -> None:
     """Run a Prefect server, its deployments and a worker on this machine, until Ctrl-C.
 
-    The UI shows runs and starts them; runs of annotate and benchmark wait there until a person
-    approves their plan, generate and compare-annotators do not. The server listens on loopback and
+    The UI shows runs and starts them; those of annotate, each night's too, spend the budget that
+    prefect.yaml names and no more; those of benchmark wait there until a person approves their
+    plan. The server listens on loopback and
     keeps its database in PREFECT_HOME, or where PREFECT_API_DATABASE_CONNECTION_URL says. The
     deployments are those of prefect.yaml: what people changed of them in the UI is lost with each
     start.

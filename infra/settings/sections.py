@@ -177,6 +177,11 @@ class PublishSettings(Section):
         description="Written answers to queries without a match (`cosqa generate`) to export: "
         "those that a person confirmed, all that the agents verified, or none.",
     )
+    labels: Literal["agents", "people", "both"] = Field(
+        "agents",
+        description="Whose labels of candidates to export: the agents', those by the majority of "
+        "the people who labelled samples, or both, where people's stand in place of the agents'.",
+    )
     include_unlicensed: bool = Field(
         False,
         description="Export code too whose licence is unknown or does not permit redistribution.",
@@ -321,8 +326,8 @@ class OperationSettings(Section):
     approve: bool = Field(
         False,
         description="Whether annotation by a deployment waits in the Prefect UI until a person "
-        "approves its plan, which then bounds its pairs and its cost. The deployments annotate "
-        "and benchmark are registered with it: change it in the UI (Edit). Commands cannot "
-        "wait and are refused: `--plan` shows their plan. generate and compare-annotators never "
-        "wait; llm.budget_usd bounds them.",
+        "approves its plan, which then bounds its pairs and its cost. The deployment benchmark "
+        "is registered with it, annotate with a budget in its place: change both in the UI (Edit). "
+        "Commands cannot wait and are refused: `--plan` shows their plan. generate and "
+        "compare-annotators never wait; llm.budget_usd bounds them.",
     )

@@ -329,6 +329,16 @@ def texts_of(database: Database, ids: Iterable[str]) -> dict[str, str]:
     return dict(rows)
 
 
+def languages_of(database: Database, ids: Iterable[str]) -> dict[str, str]:
+    """Return id → language of the codes of which a collection names one."""
+    with database.transaction() as tx, tx.table("wanted", {"id": sorted(set(ids))}):
+        rows = tx.rows(
+            "SELECT code_id, max(language) FROM collection_codes SEMI JOIN wanted ON code_id = id "
+            "WHERE language <> '' GROUP BY code_id"
+        )
+    return dict(rows)
+
+
 def functions_of(database: Database, code_id: CodeId) -> list[Code]:
     """Return a code as each collection has it that has one of this text."""
     return database.records(

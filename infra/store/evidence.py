@@ -173,7 +173,7 @@ def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 _LABELS = """
-    SELECT query_id, code_id, relevance, origin, fresh
+    SELECT query_id, code_id, relevance, origin, fresh, '' AS note
     FROM current_labels WHERE status = 'labelled' ORDER BY query_id, code_id
 """
 _UNDECIDED = """
@@ -189,8 +189,8 @@ class Decided(NamedTuple):
     """The agents' labels of a collection's candidates, in columns ascending by query and code.
 
     Attributes:
-        labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``fresh``: whether the recipe
-            in use has judged the pair; others wait to be judged anew.
+        labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``note``, ``fresh``: whether
+            the recipe in use has judged the pair; others wait to be judged anew.
         undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
             which no label has more than half.
         unfinished: Number of pairs without a label that a later run may give one.

@@ -39,7 +39,7 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
             labels=_counts(tx, "annotations", "label"),
             outcomes=_counts(tx, "executions", "outcome"),
             recipes=_counts(tx, "annotations", "recipe_id"),
-            shape=shape_of(tx, {"searches": list(labels.search_ids)}),
+            shape=shape_of(tx, {"searches": list(labels.search_ids), "drawn": None}),
             cost=tx.records(Cost, _SQL["cost"])[0],
         )
 
@@ -191,13 +191,8 @@ def count_by_rank(
     with labels_in(database, labels) as tx:
         return tx.records(
             RankCounts,
-            "SELECT rank, count(relevance) AS labelled, "
-            "coalesce(sum(relevance), 0)::BIGINT AS matches "
-            "FROM candidates JOIN current_labels USING (query_id, code_id) "
-            "WHERE search_id = $search "
-            "AND ($drawn IS NULL OR query_id IN (SELECT unnest($drawn::VARCHAR[]))) "
-            "GROUP BY rank ORDER BY rank",
-            {"search": search_id, "drawn": drawn_queries(tx, labels.collection, draw)},
+            _SQL["ranks"],
+            {"searches": [search_id], "drawn": drawn_queries(tx, labels.collection, draw)},
         )
 
 

@@ -58,7 +58,9 @@ SELECT matches, count(*) FROM (
 SELECT rank, count(*) AS labelled, (count(*) FILTER (relevance > 0))::BIGINT AS matches
 FROM current_labels JOIN (
     SELECT query_id, code_id, min(rank) AS rank FROM candidates
-    WHERE list_contains($searches::VARCHAR[], search_id) GROUP BY query_id, code_id
+    WHERE list_contains($searches::VARCHAR[], search_id)
+        AND ($drawn IS NULL OR query_id IN (SELECT unnest($drawn::VARCHAR[])))
+    GROUP BY query_id, code_id
 ) USING (query_id, code_id)
 WHERE relevance IS NOT NULL GROUP BY rank ORDER BY rank
 

@@ -8,6 +8,7 @@ which no candidate of an earlier search was judged; new among the candidates of 
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from infra.store.annotations import load_pairs
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction
 from infra.store.labels import CurrentLabels, define_macros
+from infra.summaries import ReasonSpending
 
 _PAIRS_AT_ONCE = 1_000
 
@@ -39,7 +41,7 @@ def keys_folder(folder: Path) -> Path:
 
 
 def read_keys(file: Path) -> pa.Table:
-    """Return the columns ``query_id`` and ``code_id`` of a file of keys, mapped into memory."""
+    """Return the columns ``query_id``, ``code_id`` and ``reason`` of a file, mapped into memory."""
     with pa.memory_map(str(file)) as source:
         return pa.ipc.open_file(source).read_all()
 
@@ -190,8 +192,8 @@ def write_pending(
     columns: dict[str, Sequence[object]] = {"reason": reasons, "most": [most for _, most in taken]}
     with classified(database, selection) as tx, tx.table("taken", columns):
         keys = tx.arrow(
-            "SELECT query_id, code_id FROM (SELECT c.*, row_number() OVER (PARTITION BY reason "
-            "ORDER BY position, rank, code_id) AS place FROM classified AS c "
+            "SELECT query_id, code_id, reason FROM (SELECT c.*, row_number() OVER ("
+            "PARTITION BY reason ORDER BY position, rank, code_id) AS place FROM classified AS c "
             "WHERE due AND readable) JOIN taken USING (reason) WHERE place <= most "
             "ORDER BY list_position(?, reason), place",
             [reasons],
@@ -204,3 +206,32 @@ def write_pending(
     ):
         writer.write_table(keys)
     return int(keys.num_rows)
+
+
+def spending_by_reason(
+    database: Database, file: Path, recipe_id: RecipeId, since: datetime
+) -> list[ReasonSpending]:
+    """Return the costs of the pairs of a file, by the reasons for which they were taken.
+
+    Args:
+        database: The store.
+        file: What `write_pending` wrote.
+        recipe_id: The recipe that judged them.
+        since: When the run began to judge.
+    """
+    with database.transaction() as tx, tx.stream("taken", read_keys(file).to_reader()):
+        return tx.records(
+            ReasonSpending,
+            "SELECT reason, count(*) AS taken, count(judged.code_id) AS judged, "
+            "CASE WHEN coalesce(sum(unpriced), 0) = 0 THEN coalesce(sum(usd), 0) END AS usd "
+            "FROM taken "
+            "LEFT JOIN (SELECT query_id, code_id FROM annotations "
+            "  WHERE recipe_id = $recipe AND annotated_at >= $since) AS judged "
+            "USING (query_id, code_id) "
+            "LEFT JOIN (SELECT query_id, code_id, sum(cost_usd) AS usd, "
+            "  count(*) - count(cost_usd) AS unpriced FROM llm_calls "
+            "  WHERE recipe_id = $recipe AND NOT cached GROUP BY ALL) AS calls "
+            "ON calls.query_id = judged.query_id AND calls.code_id = judged.code_id "
+            "GROUP BY reason ORDER BY reason",
+            {"recipe": recipe_id, "since": since},
+        )

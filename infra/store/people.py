@@ -1,14 +1,16 @@
 """The outcome of people's votes on samples: final labels, preferences, and minutes."""
 
-from infra.ids import CodeId, QueryId, SampleId
-from infra.records import Record
+from infra.ids import SampleId
+from infra.records import Criterion, OfPair
 from infra.store.database import Database
+from infra.store.samples import Scale
 from infra.summaries import PeopleFigures
 
 # One row a person and sampled item: what the person said last.
 _LAST = """
-    SELECT sample_id, samples.kind, coalesce(body ->> 'drawn', '') AS drawn, query_id, code_id,
-        relevance
+    SELECT sample_id, samples.collection, samples.kind, scale,
+        coalesce(body ->> 'drawn', '') AS drawn,
+        coalesce(body ->> 'criterion', 'exact') AS criterion, query_id, code_id, relevance
     FROM votes JOIN samples ON origin = 'sample:' || sample_id
     JOIN sample_items USING (sample_id, query_id, code_id)
     QUALIFY row_number() OVER (
@@ -16,19 +18,23 @@ _LAST = """
 """
 
 
-class FinalLabel(Record):
+class FinalLabel(OfPair):
     """The majority of the people who decided on a sampled pair.
 
     Attributes:
+        collection: Whose pair it is, "" where no collection has it.
         drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
+        scale: The sample's, as `infra.store.samples.Sample` has it.
+        criterion: Likewise.
         relevance: 0, or the mean grade of those who see a match; None where as many see none.
         people: How many decided.
     """
 
     sample_id: SampleId
+    collection: str
     drawn: str
-    query_id: QueryId
-    code_id: CodeId
+    scale: Scale
+    criterion: Criterion
     relevance: float | None
     people: int
 
@@ -38,7 +44,8 @@ def final_labels(database: Database) -> list[FinalLabel]:
     return database.records(
         FinalLabel,
         f"""
-        SELECT sample_id, drawn, query_id, code_id, count(*) AS people,
+        SELECT sample_id, collection, drawn, scale, criterion, query_id, code_id,
+            count(*) AS people,
             CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
                     THEN avg(relevance) FILTER (relevance > 0)
                 WHEN 2 * count(*) FILTER (relevance > 0) < count(*) THEN 0 END AS relevance

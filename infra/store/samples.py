@@ -12,14 +12,29 @@ from pydantic import Field
 from infra.errors import SourceError
 from infra.identity import digest_of, mark
 from infra.ids import CodeId, PairKey, SampleId
-from infra.records import Code, GivenVote, OfPair, Query, Record
-from infra.store.corpus import insert_texts, texts_of
+from infra.records import Code, Criterion, GivenVote, OfPair, Query, Record, Support
+from infra.store.corpus import insert_texts, languages_of, texts_of
 from infra.store.database import Database
 from infra.store.labels import CurrentLabels, labels_in
 from infra.store.votes import load_votes
 
 Kind = Literal["pairs", "preference", "answers"]
 Scale = Literal["binary", "graded"]
+# What a sample is drawn from: all candidates, judged ones by query, those with several labels by
+# rounds or recipes, those that the agents left undecided; and of runs on a benchmark the first
+# results, or each method's first code.
+Stratum = Literal["pairs", "queries", "disagreement", "undecided", "top", "answers"]
+_JUDGED = "SELECT query_id, code_id FROM current_labels WHERE status IN ('labelled', 'undecided')"
+_STRATA: dict[Stratum, str] = {
+    "pairs": "SELECT query_id, code_id FROM candidate_pairs($labels)",
+    "queries": _JUDGED,
+    "disagreement": """
+        SELECT query_id, code_id FROM annotations JOIN coverage($labels) USING (recipe_id, met)
+        SEMI JOIN candidate_pairs($labels) USING (query_id, code_id)
+        WHERE status <> 'failed' GROUP BY ALL HAVING count(DISTINCT label) > 1
+    """,
+    "undecided": f"{_JUDGED} AND status = 'undecided'",
+}
 _HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}
 
 
@@ -51,7 +66,8 @@ class Sample(Record):
         scale: ``binary`` grades are 0 and 1, ``graded`` ones 0 to 3.
         seed: Of the draw, and of each annotator's order.
         body: How it was drawn: ``drawn``, the ``population`` that it was drawn from, and of
-            answers which code is which method's.
+            answers which code is which method's; the ``criterion`` if it is not "exact", and the
+            ``languages`` of codes that no collection has.
         items: The pairs, by position.
     """
 
@@ -71,6 +87,17 @@ class Sample(Record):
     def origin(self) -> str:
         """The origin of the votes on its items."""
         return f"sample:{self.sample_id}"
+
+    @property
+    def criterion(self) -> Criterion:
+        """What a grade of 1 says; labels by one criterion are none by the other."""
+        return "half" if self.body.get("criterion") == "half" else "exact"
+
+    @property
+    def languages(self) -> dict[str, str]:
+        """Code → language, of codes that no collection has."""
+        found = self.body.get("languages")
+        return found if isinstance(found, dict) else {}
 
     @property
     def highest(self) -> int:
@@ -142,20 +169,32 @@ def add_sample(database: Database, sample: Sample, texts: Collection[Query | Cod
         tx.insert("sample_items", items, on_conflict="ignore")
 
 
-def pairs_to_sample(database: Database, labels: CurrentLabels, *, judged: bool) -> list[PairKey]:
-    """Return a collection's candidate pairs, or those that are judged."""
+def pairs_to_sample(database: Database, labels: CurrentLabels, stratum: Stratum) -> list[PairKey]:
+    """Return the candidate pairs of a collection in a stratum of candidates."""
     with labels_in(database, labels) as tx:
-        if judged:
-            rows = tx.rows(
-                "SELECT query_id, code_id FROM current_labels "
-                "WHERE status IN ('labelled', 'undecided')"
-            )
-        else:
-            rows = tx.rows(
-                "SELECT query_id, code_id FROM candidate_pairs($labels)",
-                {"labels": labels.struct},
-            )
-        return [PairKey(*row) for row in rows]
+        asked = _STRATA[stratum]
+        given = {"labels": labels.struct} if "$labels" in asked else {}
+        return [PairKey(*row) for row in tx.rows(asked, given)]
+
+
+def judged_items(
+    database: Database, sample: Sample, labels: CurrentLabels
+) -> dict[PairKey, tuple[int, Support]]:
+    """Return pair of a sample → the agents' label, and what that rests on.
+
+    A label of several rounds rests on what the first of those that give it rests on.
+    """
+    with labels_in(database, labels) as tx:
+        rows = tx.rows(
+            "SELECT query_id, code_id, relevance::INTEGER, arg_min(support, round) "
+            "FROM current_labels AS standing "
+            "JOIN sample_items USING (query_id, code_id) JOIN basis USING (query_id, code_id) "
+            "JOIN annotations AS given USING (query_id, code_id, recipe_id) "
+            "WHERE sample_id = ? AND standing.status = 'labelled' AND given.label = relevance "
+            "GROUP BY ALL",
+            [sample.sample_id],
+        )
+    return {PairKey(query, code): (label, support) for query, code, label, support in rows}
 
 
 def samples_in(database: Database) -> list[StoredSample]:
@@ -241,13 +280,17 @@ def items_for(database: Database, sample: Sample, annotator: str) -> list[ShownI
 
 
 def show(database: Database, items: Sequence[SampleItem]) -> list[ShownItem]:
-    """Return items with their texts."""
+    """Return items with their texts, and the languages of codes that a collection has."""
     texts = texts_of(database, [name for i in items for name in (i.query_id, *_sides(i))])
+    languages = languages_of(database, texts)
     return [
         ShownItem(
             position=item.position,
             query=Query(query_id=item.query_id, text=texts[item.query_id]),
-            codes=tuple(Code(code_id=name, text=texts[name]) for name in _sides(item)),
+            codes=tuple(
+                Code(code_id=name, text=texts[name], language=languages.get(name, ""))
+                for name in _sides(item)
+            ),
         )
         for item in items
     ]

@@ -19,6 +19,7 @@ from tasks.benchmarks.runs import refuse_unfit_ids
 FORMAT_VERSION = 2
 GENERATED = "generated:"  # begins the origin of written answers and of their labels
 MUTANT = "mutant:"  # begins the origin of distractors and of their labels
+PEOPLE = "people:"  # begins the origin of labels by the majority of a sample's annotators
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # is part of paths, also when it comes from others
 
 
@@ -70,7 +71,7 @@ class Benchmark(Record):
     Attributes:
         name: A name that is fit for a folder.
         label_origin: The origin of every label but those of written answers (`GENERATED`), of
-            distractors (`MUTANT`) and of former recipes.
+            distractors (`MUTANT`), of people (`PEOPLE`) and of former recipes.
         sources: Where queries, codes and labels come from.
         recipe: Everything that could change the agents' labels, of the recipe in use; None for
             labels of another origin.
@@ -233,7 +234,7 @@ def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> Non
     others = [
         origin
         for origin in pc.unique(origins).to_pylist()
-        if origin not in known and not origin.startswith((GENERATED, MUTANT))
+        if origin not in known and not origin.startswith((GENERATED, MUTANT, PEOPLE))
     ]
     if others:
         raise PublishError(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -19,6 +20,7 @@ from tasks.benchmarks.benchmark import (
     GENERATED,
     MUTANT,
     NAME,
+    PEOPLE,
     Benchmark,
     Columns,
     LabelRecipe,
@@ -83,6 +85,7 @@ class Manifest(Record):
         dropped: Reason → items of the sources that were dropped.
         recipe: Everything that could change the agents' labels, of the recipe in use.
         recipes: How many labels the recipe in use gave, and how many each former one.
+        people: Origin of labels by the majority of people, `people:` and the sample → labels.
         accepts_gold: Whether labels were exported whatever the gold questions say of them.
         rounds: The recipes of the labelling rounds, in order; none where pairs are judged once.
         undecided_listed: Whether ``undecided.parquet`` is there.
@@ -104,6 +107,7 @@ class Manifest(Record):
     sources: tuple[SourceInfo, ...]
     recipe: dict[str, object] | None
     recipes: tuple[RecipeLabels, ...] = ()
+    people: dict[str, int] = Field(default_factory=dict)
     accepts_gold: bool = False
     rounds: tuple[str, ...] = ()
     undecided_listed: bool
@@ -121,8 +125,9 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     labels = columns.labels
     relevant = pc.greater(labels.column("relevance"), 0)
     answered = pc.count_distinct(labels.column("query_id").filter(relevant)).as_py()
+    origins = _numbers(labels.column("origin"))
     generated, mutants = (
-        pc.sum(pc.starts_with(labels.column("origin"), kind)).as_py()
+        sum(n for name, n in origins.items() if name.startswith(kind))
         for kind in (GENERATED, MUTANT)
     )
     parts = Counter(benchmark.splits.values())
@@ -147,6 +152,7 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
         recipe=benchmark.recipe,
         recipes=_labels_by_recipe(benchmark, columns),
+        people={name: n for name, n in sorted(origins.items()) if name.startswith(PEOPLE)},
         accepts_gold=benchmark.accepts_gold,
         rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
@@ -177,10 +183,7 @@ def _labels_by_recipe(benchmark: Benchmark, columns: Columns) -> tuple[RecipeLab
     """Return the recipes with labels in the benchmark, most labels first."""
     pairs = columns.labels.table.select(["query_id", "code_id", "origin"])
     of_stale = pairs.join(columns.stale.table, ["query_id", "code_id"], join_type="left semi")
-    labels, stale = (
-        Counter(dict(row.values() for row in pc.value_counts(table["origin"]).to_pylist()))
-        for table in (pairs, of_stale)
-    )
+    labels, stale = (_numbers(table["origin"]) for table in (pairs, of_stale))
     counted = [
         RecipeLabels(
             **recipe.model_dump(), labels=labels[recipe.origin], stale=stale[recipe.origin]
@@ -189,6 +192,11 @@ def _labels_by_recipe(benchmark: Benchmark, columns: Columns) -> tuple[RecipeLab
         if labels[recipe.origin]
     ]
     return tuple(sorted(counted, key=lambda item: (-item.labels, item.origin)))
+
+
+def _numbers(values: pa.ChunkedArray) -> Counter[str]:
+    """Return value → how often it is there."""
+    return Counter(dict(row.values() for row in pc.value_counts(values).to_pylist()))
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> Manifest:

@@ -26,7 +26,8 @@ from infra.store.snapshot import Snapshot
 from infra.store.votes import load_votes, record_votes
 from tasks.browse.holders import HeldError, Hold, Holders
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
-from tasks.reports.labels import agreement_figure
+from tasks.reports.document import Figure
+from tasks.reports.labels import agreement_figure, answers_figure
 from tasks.stages.label.guidelines import grades_of, guidelines
 from tasks.stages.label.results import LabelResults, disagreements, label_results
 from tasks.stages.sandbox import run_programs
@@ -156,9 +157,7 @@ class Labelling:
                 "sample": state.sample,
                 "progress": list(state.progress.values()),
                 "results": results,
-                "drawn": [agreement_figure(results.agreement)]
-                if results and results.agreement
-                else [],
+                "drawn": _drawn(results) if results else [],
                 "differing": differing,
                 "name": self._names(browser).get(sample_id, ""),
                 "guidelines": guidelines(state.sample),
@@ -450,3 +449,12 @@ def _text(form: Mapping[str, str], name: str, most: int) -> str:
     if len(text) > most:
         raise FormError(f"the {name} has {len(text):,} characters; {most:,} are allowed")
     return text
+
+
+def _drawn(results: LabelResults) -> list[Figure]:
+    """Return how far people agree, and which answers they find right."""
+    drawn = [agreement_figure(results.agreement)] if results.agreement else []
+    if results.right and results.right[0].by_annotator:
+        right = {each.method: each.by_annotator for each in results.right}
+        drawn.append(answers_figure(right, results.right[0].queries))
+    return drawn

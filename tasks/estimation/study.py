@@ -11,6 +11,7 @@ import numpy.typing as npt
 from infra.errors import EstimationError
 from tasks.estimation.study_figures import (
     BUDGETS,
+    SIMILARITY_STEPS,
     ByMeasure,
     NearestPair,
     Part,
@@ -137,12 +138,14 @@ def _halves(similarity: Values) -> Iterator[tuple[Part, Rows]]:
 def _part(part: Part, data: EstimationData, ranks: Ranks, done: Done) -> PartFigures:
     kape = {weighting: _kape(data, weighting) for weighting in WEIGHTINGS}
     done(1)
+    similarity = np.clip(data.nearest(1).similarities[:, 0], 0.0, 1.0)
     return PartFigures(
         part=part,
         queries=len(ranks),
         truth=_means(ranks),
         kape=kape,
         rivals=tuple(_rival(name, data, done) for name in rival_names()),
+        similarities=tuple(np.histogram(similarity, SIMILARITY_STEPS, (0.0, 1.0))[0].tolist()),
     )
 
 

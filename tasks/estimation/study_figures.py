@@ -5,6 +5,8 @@ Source: KAPE, section 5 (research questions 1 to 4); `tasks.estimation.study` co
 
 from typing import Literal
 
+from pydantic import Field
+
 from infra.records import Record
 from tasks.estimators.kape import WEIGHTINGS, NeighboursUsed, Weighting
 from tasks.inputs.pairs import Overlap
@@ -12,6 +14,7 @@ from tasks.inputs.pairs import Overlap
 Part = Literal["all", "similar", "different"]
 
 BUDGETS = (1, 3, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)  # per cent of the test queries
+SIMILARITY_STEPS = 20
 KAPE_WEIGHTING: Weighting = WEIGHTINGS[-1]
 
 # Measure → values: one a budget, one a k, or a single one; which of these, the field says.
@@ -46,6 +49,8 @@ class PartFigures(Record):
         truth: Measure → mean over the queries.
         kape: Weighting → measure → estimates for k = 1, 2, ... 10.
         rivals: In alphabetical order.
+        similarities: Queries by the cosine with their nearest training query: the numbers of
+            those up to .05, up to .1, ... up to 1.
     """
 
     part: Part
@@ -53,6 +58,7 @@ class PartFigures(Record):
     truth: dict[str, float]
     kape: dict[Weighting, ByMeasure]
     rivals: tuple[RivalFigures, ...]
+    similarities: tuple[int, ...] = Field(min_length=SIMILARITY_STEPS, max_length=SIMILARITY_STEPS)
 
     def kape_estimate(self, k: int, measure: str) -> float:
         """Return KAPE's estimate with k neighbours."""

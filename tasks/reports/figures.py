@@ -16,6 +16,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 from xml.etree import ElementTree as ET
 
+import numpy as np
+
 from tasks.reports.document import Figure, Table
 from tasks.reports.text import format_share, format_words, visible
 
@@ -273,6 +275,70 @@ class Points(Drawing):
             axes.set_xscale("log", subs=[])
             axes.xaxis.set_major_formatter("{x:,g}")
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named curve, with the half of a band's width at each point; one point is a level line."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    band: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Curves(Drawing):
+    """Curves on the same scales, named beneath.
+
+    Attributes:
+        curves: The curves; the first is drawn in ink, broken.
+        of: The upright scale's title.
+    """
+
+    curves: tuple[Curve, ...]
+    of: str
+
+    @property
+    def _height(self) -> float:  # type: ignore[override]
+        return 230 + 18 * math.ceil(len(self.curves[:_MOST]) / 2)
+
+    def _draw(self, axes: "Axes") -> None:
+        for place, curve in enumerate(self.curves[:_MOST]):
+            colour = _SERIES[(place - 1) % len(_SERIES)] if place else _INK
+            stroke: Any = "-" if 0 < place <= len(_SERIES) else "--"
+            shown: dict[str, Any] = {"color": colour, "linestyle": stroke, "linewidth": 1.8}
+            if len(curve.points) == 1:
+                axes.axhline(curve.points[0][1], label=_name(curve.name), **shown)
+                continue
+            level, upright = zip(*curve.points, strict=True)
+            axes.plot(level, upright, label=_name(curve.name), **shown)
+            if curve.band:
+                half = np.array(curve.band)
+                low, high = np.array(upright) - half, np.array(upright) + half
+                axes.fill_between(level, low, high, color=colour, alpha=0.2, linewidth=0)
+        axes.set_ylabel(_name(self.of))
+        axes.grid()
+        axes.figure.legend(
+            loc="outside lower left", ncols=2, frameon=False, fontsize=11, handlelength=1.6
+        )
+
+
+def curves_figure(title: str, of: str, curves: Sequence[Curve], about: str) -> Figure:
+    """Return curves as a figure, which says in words where each begins and ends.
+
+    Args:
+        title: Of the level scale.
+        of: Of the upright scale.
+        curves: The curves.
+        about: What they are of.
+    """
+    told = "; ".join(
+        f"{each.name} {each.points[0][1]:.4f} to {each.points[-1][1]:.4f}"
+        if len(each.points) > 1
+        else f"{each.name} {each.points[0][1]:.4f}"
+        for each in curves[:_MOST]
+    )
+    return Figure(Curves(title, tuple(curves), of), f"{about}, {of} by {title}: {told}")
 
 
 def dots_figure(

@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from pydantic import Field
@@ -11,12 +12,14 @@ from pydantic import Field
 from infra.records import Record
 from tasks.estimation.study_figures import BUDGETS
 from tasks.estimators.kape import MOST_NEIGHBOURS
-from tasks.reports.document import Table
+from tasks.reports.document import Block, Figure, Table
+from tasks.reports.figures import Curve, Dot, columns_figure, curves_figure
 from tasks.reports.text import NONE
 from tasks.studies import published_figures
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
+PEOPLE = "human evaluation"  # as `published.toml` calls it
 K_HEADER = ("data set, method", "truth", *map(str, KS), "mean", "deviation")
 NEAREST = ("reciprocal rank", "of the nearest", "cosine")
 PAIRS = ("training pairs", "validation pairs", "test pairs")
@@ -52,12 +55,9 @@ class PublishedTables(Record):
     """The tables of the paper.
 
     Attributes:
-        title: Of the paper.
         budgets: Of Table 4, in per cent of the test queries.
         table1: Data set → model → test queries' reciprocal ranks, those of their nearest training
             queries, and the cosines.
-        judged: Model → right answers of 23 Java questions, on average over five developers, and
-            KAPE's estimate.
         sizes: Data set → training, validation and test pairs.
         table2: Model → data set → MRR on its validation and on its test set.
         table3: Estimator → facts.
@@ -68,10 +68,8 @@ class PublishedTables(Record):
         table7: Data set → model → weighting → estimates for k = 1 to 10.
     """
 
-    title: str
     budgets: tuple[int, ...]
     table1: dict[str, dict[str, tuple[tuple[float, float, float], ...]]]
-    judged: dict[str, tuple[float, float]]
     sizes: dict[str, tuple[int, int, int]]
     table2: dict[str, dict[str, tuple[float, float]]]
     table3: dict[str, PublishedFacts]
@@ -112,6 +110,50 @@ def budget_table(caption: str, estimates: Iterable[tuple[str, Sequence[float]]])
     return Table(header, rows, caption=caption)
 
 
+def budget_figure(
+    about: str,
+    estimates: Iterable[tuple[str, Sequence[float]]],
+    bands: Mapping[str, Sequence[float]] = MappingProxyType({}),
+) -> list[Block]:
+    """Return estimates at all budgets drawn (Figure 4), the first of them the truth.
+
+    Args:
+        about: What they are of.
+        estimates: Name → estimates at the budgets, or a single one.
+        bands: Name → deviations at the budgets.
+    """
+    curves = [
+        Curve(name, tuple(zip(BUDGETS, values, strict=False)), tuple(bands.get(name, ())))
+        for name, values in estimates
+    ]
+    return [about, curves_figure("% of the test queries labelled", MRR, curves, about)]
+
+
+def used_figure(used: Mapping[int, int]) -> Figure:
+    """Return the shares of queries by the neighbours that KAPE uses of ten, drawn (Figure 8)."""
+    queries = sum(used.values()) or 1
+    columns = [Dot(str(number), used[number] / queries) for number in sorted(used)]
+    return columns_figure(
+        "neighbours used", "share of the queries", columns, Table((), (), empty="")
+    )
+
+
+def drawn() -> list[Block]:
+    """Return the paper's figures whose values are published: 4 (of Table 4), 7 and 8."""
+    paper = published_tables()
+    blocks: list[Block] = []
+    for name, model, estimates in cells_of(paper.table4):
+        truth = paper.table2[model][name][1]
+        rows = [("truth", (truth,)), *estimates.items()]
+        blocks += budget_figure(f"The paper: {name}, {model} (Figure 4, of Table 4)", rows)
+    for name, model, used in cells_of(paper.used):
+        blocks += [f"The paper: {name}, {model} (Figure 8)", used_figure(used)]
+    judged = [Dot(model, by["right"], digits=1) for model, by in elsewhere(PEOPLE).items()]
+    told = "The paper: right answers of 23 questions, mean of five developers (Figure 7)"
+    return [*blocks, told,
+            columns_figure("model", "right answers", judged, Table((), (), empty=""))]  # fmt: skip
+
+
 def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Table:
     """Return what each estimator selects, and whether it uses labels and is stable (Table 3)."""
     rows = [
@@ -128,15 +170,20 @@ def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Tab
     return Table(header, rows, text_columns=5, caption=caption)
 
 
-def _trained() -> Table:
-    """Return Table 8: scores of models that are trained from nothing."""
+def elsewhere(place: str) -> dict[str, dict[str, float]]:
+    """Return row → column → value of a place of the paper that `published.toml` has."""
     rows: dict[str, dict[str, float]] = {}
     for each in published_figures():
-        if (each.paper, each.place) == ("kape", "Table 8"):
+        if (each.paper, each.place) == ("kape", place):
             rows.setdefault(each.row, {})[each.column] = each.value
-    columns = next(iter(rows.values()))
+    return rows
+
+
+def _trained() -> Table:
+    """Return Table 8: scores of models that are trained from nothing."""
+    rows = elsewhere("Table 8")
     return Table(
-        ("model", *columns),
+        ("model", *next(iter(rows.values()))),
         [(model, *map(score, values.values())) for model, values in rows.items()],
         caption="KAPE, Table 8: MRR of models trained from nothing",
     )
@@ -182,8 +229,8 @@ def published() -> list[Table]:
         )
         for name, model, rows in cells_of(paper.table1)
     ]  # fmt: skip
-    judged = [(model, f"{right:g}", score(right / 23), score(estimate))
-              for model, (right, estimate) in paper.judged.items()]  # fmt: skip
+    judged = [(model, f"{by['right']:g}", score(by["right"] / 23), score(by["KAPE"]))
+              for model, by in elsewhere(PEOPLE).items()]  # fmt: skip
     return [
         *nearest,
         Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),

@@ -1,6 +1,6 @@
 """The plan of an annotation run: pairs by reason, tokens, money, minutes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import Field
 
@@ -8,6 +8,7 @@ from infra.ids import RecipeId
 from infra.records import Record
 from infra.settings import Reason
 from infra.settings.reannotation import REASON_SUMMARIES
+from infra.summaries import ReasonSpending
 from tasks.reports.document import Document, Items, Paragraph, Table
 from tasks.reports.text import UNKNOWN, counted, format_cost, format_duration, format_words
 
@@ -167,3 +168,42 @@ def plan_document(plan: RunPlan) -> Document:
             Items(plan_notes(plan)),
         ],
     )
+
+
+def spending_document(
+    plan: RunPlan, spent: Sequence[ReasonSpending], usd: float | None, ended: Exception | None
+) -> Document:
+    """Return what a run's money was spent on, by the reasons of its pairs.
+
+    Args:
+        plan: The plan of the run.
+        spent: Costs by round and reason.
+        usd: All that the model has cost in the run; None where its price is unknown.
+        ended: The error that ended the run before all pairs were judged.
+    """
+    sums: dict[str, list[ReasonSpending]] = {}
+    for each in spent:
+        sums.setdefault(each.reason, []).append(each)
+    rows = [
+        (
+            format_words(reason),
+            f"{sum(one.taken for one in costs):,}",
+            f"{sum(one.judged for one in costs):,}",
+            _sum_of(one.usd for one in costs),
+        )
+        for reason, costs in sums.items()
+    ]
+    taken, judged = (sum(getattr(each, name) for each in spent) for name in ("taken", "judged"))
+    cost = UNKNOWN if usd is None else format_cost(usd)
+    limit = "" if plan.budget_usd is None else f" of {format_cost(plan.budget_usd)}"
+    rows.append(("in all, with gold questions", f"{taken:,}", f"{judged:,}", cost))
+    notes = [Paragraph(f"{ended}. {counted(taken - judged, 'pairs')} wait.")] if ended else []
+    return Document(
+        title=f"{cost}{limit} spent on {counted(judged, 'pairs')} of {plan.collection}",
+        lead=[Table(("reason", "taken", "judged", "cost"), rows), *notes],
+    )
+
+
+def _sum_of(costs: Iterable[float | None]) -> str:
+    known = list(costs)
+    return UNKNOWN if None in known else format_cost(sum(filter(None, known)))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from agents.committee.recipe import criterion_of, dependency_of
 from infra.ids import RecipeId, SearchId
+from infra.records import Criterion
 from infra.store import Database, recipes
 from infra.store.labels import Covered, CurrentLabels, JudgedBy, judged_by
 from infra.store.recipes import Body, StoredRecipe
@@ -49,23 +50,41 @@ def are_comparable(one: Body, other: Body) -> bool:
 
 
 def last_recipe(
-    database: Database, collection: str, search_ids: Sequence[SearchId]
+    database: Database,
+    collection: str,
+    search_ids: Sequence[SearchId],
+    criterion: Criterion | None = None,
 ) -> StoredRecipe | None:
-    """Return the recipe last in use of those for which an annotation of candidates counts."""
+    """Return the recipe last in use of those for which an annotation of candidates counts.
+
+    Args:
+        database: The store.
+        collection: Whose candidates they are.
+        search_ids: The searches that found them.
+        criterion: Which question the recipe's agents answer; None takes any.
+    """
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None
     bodies = recipes.load_bodies(database)
     used = recipes.used_recipes(database, collection)
-    counts = (recipe for recipe in used if _covered([recipe.rounds], judged, bodies))
+    counts = (
+        recipe
+        for recipe in used
+        if criterion in (None, criterion_of(bodies[recipe.recipe_id]))
+        and _covered([recipe.rounds], judged, bodies)
+    )
     return next(counts, None)
 
 
 def current_labels_of(
-    database: Database, collection: str, search_ids: Sequence[SearchId]
+    database: Database,
+    collection: str,
+    search_ids: Sequence[SearchId],
+    criterion: Criterion | None = None,
 ) -> CurrentLabels:
-    """Return the current labels of a collection's candidates, by the recipe last in use."""
-    if recipe := last_recipe(database, collection, search_ids):
+    """Return the current labels of candidates, by the recipe last in use (`last_recipe`)."""
+    if recipe := last_recipe(database, collection, search_ids, criterion):
         return labels_by(database, collection, search_ids, recipe.rounds)
     return CurrentLabels(collection=collection, search_ids=tuple(search_ids))
 

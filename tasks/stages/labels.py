@@ -1,15 +1,19 @@
 """Label sets: the stored labels of one origin, and the benchmark made of them."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from agents.committee.recipe import criterion_of
 from infra.collected import StoredCollection
-from infra.ids import RecipeId, SearchId
-from infra.records import Code, Label, Query, Record
+from infra.ids import PairKey, RecipeId, SearchId
+from infra.records import Code, Criterion, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
-from infra.store.evidence import decide_labels
+from infra.store.evidence import Decided, decide_labels
 from infra.store.labels import CurrentLabels
+from infra.store.people import FinalLabel, final_labels
 from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import (
     Benchmark,
@@ -19,6 +23,7 @@ from tasks.benchmarks import (
     Undecided,
     columns_of,
 )
+from tasks.benchmarks.benchmark import PEOPLE
 from tasks.benchmarks.splits import (
     count_matches,
     published_split,
@@ -26,6 +31,7 @@ from tasks.benchmarks.splits import (
     split_queries,
     split_repositories,
 )
+from tasks.reports.text import counted
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.annotate.gold import held_labels, stored_gold_counts
 from tasks.stages.answers import with_stored_answers
@@ -167,12 +173,16 @@ def _labelled_by_agents(
     database: Database, labels: LabelSet, current: CurrentLabels, settings: PublishSettings
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
-    rounds = current.sets[0]
+    rounds, collection = current.sets[0], labels.collection.name
+    recipe = recipes.load_recipe(database, rounds[0])
     judged = decide_labels(database, current)
+    if settings.labels != "agents":
+        people = _labels_of_people(database, collection, criterion_of(recipe), judged.labels)
+        judged = _with_people(judged, people, alone=settings.labels == "people")
     is_stale = pc.invert(judged.labels["fresh"])
     benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
         update={
-            "recipe": recipes.load_recipe(database, rounds[0]),
+            "recipe": recipe,
             "rounds": rounds if len(rounds) > 1 else (),
             "recipes": _label_recipes(database, current, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
@@ -182,8 +192,57 @@ def _labelled_by_agents(
             "specifications": specifications_of(database, current),
         }
     )
-    collection = labels.collection.name
     return with_stored_answers(database, benchmark, collection, judged.basis, settings.generated)
+
+
+def _labels_of_people(
+    database: Database, collection: str, criterion: Criterion, agents: pa.Table
+) -> list[Label]:
+    """Return the labels by people's majority of a collection's pairs, each of its largest sample.
+
+    The note of each says how many people decided, and what the agents said.
+    """
+    found: dict[PairKey, FinalLabel] = {}
+    for item in final_labels(database):
+        is_fit = (item.collection, item.scale, item.criterion) == (collection, "binary", criterion)
+        before = found.get(item.key)
+        if is_fit and item.relevance is not None and (not before or before.people < item.people):
+            found[item.key] = item
+    columns = (agents[name].to_pylist() for name in ("query_id", "code_id", "relevance"))
+    said = {
+        PairKey(query, code): f"{relevance:g}"
+        for query, code, relevance in zip(*columns, strict=True)
+        if (query, code) in found
+    }
+    return [
+        Label(
+            query_id=item.query_id,
+            code_id=item.code_id,
+            relevance=item.relevance or 0.0,
+            origin=f"{PEOPLE}{item.sample_id}",
+            note=f"{counted(item.people, 'people')}; agents: {said.get(key, 'no label')}",
+        )
+        for key, item in found.items()
+    ]
+
+
+def _with_people(judged: Decided, people: Sequence[Label], *, alone: bool) -> Decided:
+    """Return decided labels with people's in place of the agents', or people's alone."""
+    keys = pa.array(sorted(" ".join(label.key) for label in people), pa.string())
+
+    def without(table: pa.Table) -> pa.Table:
+        pairs = pc.binary_join_element_wise(table["query_id"], table["code_id"], " ")
+        return table.slice(0, 0) if alone else table.filter(pc.invert(pc.is_in(pairs, keys)))
+
+    rows = [label.model_dump() | {"fresh": True} for label in people]
+    own = pa.Table.from_pylist(rows, schema=judged.labels.schema)
+    agents = [] if alone else judged.queries.to_pylist()
+    return judged._replace(
+        labels=pa.concat_tables([without(judged.labels), own]),
+        undecided=without(judged.undecided),
+        unfinished=0 if alone else judged.unfinished,
+        queries=pa.array({*agents, *own["query_id"].to_pylist()}, pa.string()),
+    )
 
 
 def _label_recipes(
@@ -199,6 +258,7 @@ def _label_recipes(
             gold=stored_gold_counts(database, _rounds_of(labels, giver[origin])),
         )
         for origin in sorted(pc.unique(origins).to_pylist())
+        if origin in giver
     )
 
 

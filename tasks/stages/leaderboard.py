@@ -181,11 +181,15 @@ def compared_methods(
 
 
 def _people_labels(database: Database) -> PeopleLabels:
-    """Return people's labels of the samples of a store that were drawn at random.
+    """Return people's labels 0 and 1 of exact matches, of samples that were drawn at random.
 
     A sample with pairs in conflict is left out: without them it is none of all pairs.
     """
-    labels = final_labels(database)
+    labels = [
+        label
+        for label in final_labels(database)
+        if (label.scale, label.criterion) == ("binary", "exact")
+    ]
     conflicts = Counter(label.sample_id for label in labels if label.relevance is None)
     drawn: dict[str, dict[str, dict[str, float]]] = {"queries": {}, "pairs": {}}
     for label in labels:

@@ -139,6 +139,11 @@ def nothing_exported(
         reason = (
             "no pair of it is judged: run `cosqa annotate`, with --reason failed where pairs failed"
         )
+    elif not labelled and settings.labels == "people":
+        reason = (
+            "no pair of it has a majority of people: `cosqa label sample` gives them sheets, or "
+            "leave --labels people out"
+        )
     elif not labelled:
         failed = sum(each.failed for each in benchmarks)
         reason = (

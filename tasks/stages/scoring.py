@@ -134,7 +134,7 @@ def _content(folder: Path, answers: Path | None = None) -> Benchmark:
     found = benchmark_at(folder, usual="test")
     if found is None:
         raise SourceError(f"{folder} is not a benchmark any more: put it there again")
-    content = found.benchmark()
+    content = found.benchmark(needs_labels=False)
     return unseal_benchmark(content, answers) if answers else content
 
 

@@ -3,20 +3,31 @@
 Covers `tasks.stages.leaderboard`.
 """
 
+import shutil
 from pathlib import Path
+from statistics import fmean
 
 import pyarrow.parquet as pq
 import pytest
 
+from flows.cli.evaluation import print_leaderboards
+from flows.cli.label import print_orders
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.records import GivenVote
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from infra.store import open_database
-from infra.store.samples import Sample, SampleItem, add_sample
+from infra.store.samples import Sample, SampleItem, add_sample, assign
 from infra.store.votes import record_votes
 from tasks.benchmarks import benchmark_fingerprint, write_benchmark
+from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.sealing import seal_benchmark, write_answers
+from tasks.estimation.unlabelled import MethodEstimate
+from tasks.inputs.formats.beir import read_beir
+from tasks.reports.estimation import EstimationReport
+from tasks.reports.labels import answers_figure
+from tasks.stages.label.results import LabelResults, RightAnswers, label_results
+from tasks.stages.label.sample import Drawing, sample_results
 from tests.tasks.reports.leaderboard.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
@@ -172,3 +183,70 @@ def test_a_keeper_scores_runs_by_sealed_answers_as_before_sealing(
     file.write_text(file.read_text().replace("1.0", "0.0", 1))
     with pytest.raises(PublishError, match="an answer was changed"):
         leaderboard(sealed, runs=[theirs], settings=keeper)
+
+
+def test_questions_without_labels_are_ranked_not_scored_and_their_answers_labelled_by_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in KAPE's evaluation by people: two methods, three participants."""
+    folder = tmp_path / "questions"
+    write_beir(benchmark(), folder)
+    shutil.rmtree(folder / "qrels")
+    settings = settings_in(tmp_path, "bm25", "bag-of-words")
+    written = leaderboard(folder, settings=settings)
+    assert (written.before.scored, written.before.queries) == (0, len(benchmark().queries))
+    print_leaderboards(written)
+    assert "There is nothing to score" in capsys.readouterr().out
+    assert (written.folder / "leaderboard.html").is_file()
+
+    database = open_database(settings.store)
+    drawing = Drawing(23, "answers")
+    sample = sample_results(database, folder, (), drawing, settings.publish)
+    answers: dict[str, dict[str, str]] = sample.body["answers"]  # type: ignore[assignment]
+    assert {method: len(by) for method, by in answers.items()} == {"bag-of-words": 23, "bm25": 23}
+    for name, right in (("ann", "bm25"), ("bob", "bm25"), ("cam", "bag-of-words")):
+        assign(database, sample, name)
+        votes = [
+            GivenVote(
+                query_id=item.query_id, code_id=item.code_id, annotator=name, origin=sample.origin,
+                relevance=answers[right][item.query_id] == item.code_id,
+            )
+            for item in sample.items
+        ]  # fmt: skip
+        with database.transaction() as tx:
+            record_votes(tx, sample.collection, votes)
+    found = label_results(database, sample)
+    found_right = {each.method: each.by_annotator for each in found.right}
+    counts = [found_right["bm25"][n] for n in ("ann", "bob")] + [found_right["bag-of-words"]["cam"]]
+    assert counts == [23, 23, 23]
+    with pytest.raises(SourceError, match="qrels"):
+        read_beir(folder)
+
+
+def test_kapes_order_of_the_methods_stands_beside_the_peoples_and_answers_are_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = {"bag-of-words": {"ann": 12, "bob": 14}, "bm25": {"ann": 17, "bob": 19}}
+    found = LabelResults(
+        progress=(), agreement=None, conflicts=(), decided=0, by_label={}, preferred=(),
+        right=tuple(
+            RightAnswers(method=name, queries=23, mean=fmean(by.values()), by_annotator=by)
+            for name, by in right.items()
+        ),
+    )  # fmt: skip
+    figure = answers_figure(right, 23)
+    assert [row[0] for row in figure.table.rows][:2] == ["ann: bag-of-words", "ann: bm25"]
+    assert "right answers" in figure.image.svg()
+    estimates = [
+        MethodEstimate(method=method, k=5, training=9, queries=23, scores={"MRR": mrr})
+        for method, mrr in (("bm25", 0.9), ("bag-of-words", 0.8))
+    ]
+    report = EstimationReport(title="q", training="t", generated_at="", estimates=tuple(estimates))
+    (tmp_path / "estimate.json").write_text(report.model_dump_json())
+    print_orders(found, tmp_path)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "by people: bm25 (18) > bag-of-words (13)" in told
+    assert "by KAPE: bm25 (0.9) > bag-of-words (0.8): the same order" in told
+    assert "RoBERTa right 16.4" in told
+    with pytest.raises(SettingsError, match="the sample has answers of no method"):
+        print_orders(found.model_copy(update={"right": ()}), tmp_path)

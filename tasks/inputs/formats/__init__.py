@@ -110,8 +110,11 @@ class BenchmarkFormat(Format):
     """A format with a code base, queries and grades, which it may stream one after the other."""
 
     @abstractmethod
-    def benchmark(self) -> Benchmark:
+    def benchmark(self, *, needs_labels: bool = True) -> Benchmark:
         """Return the benchmark.
+
+        Args:
+            needs_labels: Refuse one of a format that may lack labels where it has none.
 
         Raises:
             SourceError: A file is malformed.
@@ -136,7 +139,7 @@ class BenchmarkFormat(Format):
 
     def query_texts(self) -> Iterable[str]:
         """Return the queries of the benchmark."""
-        return [query.text for query in self.benchmark().queries]
+        return [query.text for query in self.benchmark(needs_labels=False).queries]
 
     def code_texts(self) -> Iterable[str]:
         """Return the code base."""

@@ -115,11 +115,14 @@ class Beir(BenchmarkFormat):
         """Return the split's grades; with ids of the folder no line of names begins."""
         return read_beir_qrels(self._qrels, known)
 
-    def benchmark(self) -> Benchmark:
+    def benchmark(self, *, needs_labels: bool = True) -> Benchmark:
         """Return the split as a benchmark, with the queries that it judges.
 
         A judged code that is not in the corpus counts as one that no ranking finds, as it does for
         trec_eval, and is told by a warning.
+
+        Args:
+            needs_labels: Refuse a folder without qrels; else it has all its queries.
 
         Raises:
             SourceError: A file is missing or a line malformed, an id is repeated, or a judged query
@@ -127,15 +130,28 @@ class Beir(BenchmarkFormat):
         """
         codes: dict[str, Code] = {code.code_id: code for code in self.codes()}
         queries: dict[str, Query] = {query.query_id: query for query in self.queries()}
-        file, qrels = self._qrels, self.qrels(queries.keys() | codes.keys())
+        source = SourceInfo(
+            name="beir", licence="unknown", revision=self.split, location=self.path.name
+        )
+        benchmark = Benchmark(
+            name=self.name,
+            label_origin=f"beir:{self.split}",
+            queries=tuple(queries.values()),
+            codes=tuple(codes.values()),
+            labels=(),
+            sources=(source,),
+        )
+        file = self._qrels
+        if not needs_labels and not file.parent.exists():
+            return benchmark
+        qrels = self.qrels(queries.keys() | codes.keys())
         if not (qrels.relevance > 0).any():
             raise SourceError(
                 f"{file} judges no code as relevant, so nothing can be scored: take another split, "
                 "or put the judgements there, lines such as q1<tab>c1<tab>1"
             )
         _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
-        origin = f"beir:{self.split}"
-        labels = tuple(_labels(qrels, origin))
+        labels = tuple(_labels(qrels, benchmark.label_origin))
         missing = sorted(set(qrels.code_ids) - codes.keys())
         if not any(label.relevance > 0 and label.code_id in codes for label in labels):
             _refuse_unknown(file, "code", set(missing))
@@ -145,17 +161,12 @@ class Beir(BenchmarkFormat):
                 "%s: judged codes that are not in %s count as never found (%s judgements, of %s …)",
                 printable(file), self._file("corpus").name, f"{number:,}", ", ".join(missing[:5]),
             )  # fmt: skip
-        source = SourceInfo(
-            name="beir", licence="unknown", revision=self.split, location=self.path.name
-        )
-        return Benchmark(
-            name=self.name,
-            label_origin=origin,
-            queries=tuple(queries[query] for query in sorted(qrels.query_ids)),
-            codes=tuple(codes.values()),
-            labels=labels,
-            dropped={_MISSING: number} if missing else {},
-            sources=(source,),
+        return benchmark.model_copy(
+            update={
+                "queries": tuple(queries[query] for query in sorted(qrels.query_ids)),
+                "labels": labels,
+                "dropped": {_MISSING: number} if missing else {},
+            }
         )
 
     def _file(self, name: str) -> Path:

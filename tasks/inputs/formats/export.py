@@ -51,7 +51,7 @@ class Export(BenchmarkFormat):
         """The benchmark's name."""
         return self.benchmark().name
 
-    def benchmark(self) -> Benchmark:
+    def benchmark(self, *, needs_labels: bool = True) -> Benchmark:  # noqa: ARG002 - an export has some
         """Return the benchmark that it was written from."""
         return self._benchmark
 

@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from agents import recipe_of
@@ -13,6 +14,7 @@ from agents.committee.recipe import changed_parts
 from infra.budget import Budget, run_budget
 from infra.identity import mark_of
 from infra.ids import PairKey, RecipeId, SearchId
+from infra.journal import Journal
 from infra.records import Record
 from infra.settings import (
     REASONS,
@@ -28,9 +30,11 @@ from infra.store.pending import (
     Selection,
     count_pending,
     keys_folder,
+    spending_by_reason,
     write_pending,
 )
 from infra.store.recipes import Body
+from infra.summaries import ReasonSpending
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import require_behaviours
 from tasks.reports.plan import ReasonPlan, RunPlan, plan_notes, plan_sentence
@@ -289,6 +293,23 @@ def choose_pairs(run: AnnotationRun, rounds: Sequence[PendingRound]) -> list[Ann
         )
         plans.append(plan)
     return plans
+
+
+def spending_of(
+    run: AnnotationRun, plans: Sequence[AnnotationPlan], since: datetime
+) -> tuple[list[ReasonSpending], float | None]:
+    """Return the costs of a run's pairs by round and reason, and all that its model has cost.
+
+    That is None where its price is unknown. The files of keys are removed.
+    """
+    database, spent = open_database(run.store), []
+    for plan in plans:
+        if plan.pending:
+            recipe_id = plan.recipe.recipe_id
+            spent += spending_by_reason(database, plan.pairs_file, recipe_id, since)
+        plan.pairs_file.unlink(missing_ok=True)
+    money = Journal(run.store.journal).spent(run.committee.llm.model)
+    return spent, None if money.unpriced else plans[0].budget.spent(money)[1]
 
 
 def _gold_of(

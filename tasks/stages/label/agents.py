@@ -9,11 +9,10 @@ from pathlib import Path
 
 from infra.atomic import atomic_write
 from infra.disk import OTHER_OUTPUT, space_on
+from infra.errors import SettingsError
 from infra.ids import PairKey
 from infra.records import Record, Support
 from infra.store import Database, candidates, samples
-from infra.store.evidence import decide_labels
-from infra.store.labels import CurrentLabels
 from infra.store.samples import Sample
 from tasks.reports.text import format_words
 from tasks.stages.coverage import current_labels_of
@@ -72,24 +71,24 @@ def agents_beside_people(
         sample: Pairs with labels 0 and 1; of another kind the agents give none.
         epsilon: What the agents may be worse by than a person (`tasks.statistics.alt_test`).
     """
-    searches = candidates.searches_by_collection(database).get(sample.collection)
-    if sample.kind != "pairs" or sample.scale != "binary" or not searches:
+    searches = candidates.searches_by_collection(database)
+    if sample.kind != "pairs" or sample.scale != "binary" or sample.collection not in searches:
         return None
     votes = samples.readable_votes(database, sample)
-    people: dict[tuple[str, str], int] = {
-        key: int(label) for key, label in majority_labels(last_votes(votes)).items()
-    }
-    current = current_labels_of(database, sample.collection, searches)
-    judged = _labels(database, current)
-    shared = people.keys() & judged.keys()
-    if not shared:
+    people = {key: int(label) for key, label in majority_labels(last_votes(votes)).items()}
+    current = current_labels_of(
+        database, sample.collection, searches[sample.collection], sample.criterion
+    )
+    judged = samples.judged_items(database, sample, current)
+    both = {key: (judged[key][0], people[key]) for key in sorted(people.keys() & judged.keys())}
+    if not both:
         return None
-    both = {key: (judged[key], people[key]) for key in sorted(shared)}
-    scores = [_scores(_ALL, list(both.values()))]
-    for supports in _GROUNDS:
-        on_it = _labels(database, current.model_copy(update={"support": supports}))
-        if rows := [both[key] for key in both.keys() & on_it.keys()]:
-            scores.append(_scores(format_words(supports[0]), rows))
+    grounds = {
+        format_words(supports[0]): [it for key, it in both.items() if judged[key][1] in supports]
+        for supports in _GROUNDS
+    }
+    rows = {_ALL: list(both.values())} | grounds
+    scores = [_scores(ground, labels) for ground, labels in rows.items() if labels]
     grades: Grades = {
         AGENTS: {key: label for key, (label, _) in both.items()},
         EVERYBODY: {key: label for key, (_, label) in both.items()},
@@ -97,7 +96,9 @@ def agents_beside_people(
     return AgentsBesidePeople(
         scores=tuple(scores),
         agreement=agreement(grades),
-        alt_test=alt_test(blind_grades(votes), judged, epsilon),
+        alt_test=alt_test(
+            blind_grades(votes), {key: label for key, (label, _) in judged.items()}, epsilon
+        ),
     )
 
 
@@ -105,9 +106,17 @@ def write_truth(database: Database, sample: Sample, file: Path) -> int:
     """Write the majority's labels of a sample, each person's beside; return how many.
 
     As `tasks.inputs.truth` reads them, which `cosqa compare-annotators` does.
+
+    Raises:
+        SettingsError: The sample's grades are no labels 0 and 1 of pairs.
     """
+    if sample.kind == "preference" or sample.scale != "binary":
+        asked = "a preference" if sample.kind == "preference" else "grades of 0 to 3"
+        raise SettingsError(
+            f"--truth writes labels 0 and 1, and sample {sample.sample_id} asks for {asked}"
+        )
     last = last_votes(samples.readable_votes(database, sample))
-    labels = {key: label for key, label in majority_labels(last).items() if label in (0, 1)}
+    labels = majority_labels(last)
     given: dict[PairKey, dict[str, int | None]] = {}
     for vote in last:
         label = None if vote.relevance is None else int(vote.relevance)
@@ -117,6 +126,7 @@ def write_truth(database: Database, sample: Sample, file: Path) -> int:
         {
             "query": shown.query.text,
             "code": shown.codes[0].text,
+            "language": sample.languages.get(item.code_id) or shown.codes[0].language,
             "label": int(labels[item.key]),
             "labels": given[item.key],
         }
@@ -126,14 +136,6 @@ def write_truth(database: Database, sample: Sample, file: Path) -> int:
         text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
         partial.write_text(text, "utf-8")
     return len(lines)
-
-
-def _labels(database: Database, current: CurrentLabels) -> dict[tuple[str, str], int]:
-    """Return pair → the agents' current label."""
-    return {
-        (row["query_id"], row["code_id"]): int(row["relevance"])
-        for row in decide_labels(database, current).labels.to_pylist()
-    }
 
 
 def _scores(ground: str, rows: Sequence[tuple[int, int]]) -> AgentScores:

@@ -1,6 +1,6 @@
 """Guidelines of people who label: what grades and difficulties mean, on pages and beside sheets.
 
-They are CoSQA+'s rule of an exact match (arXiv 2406.11589), and the difficulties that
+They are CoSQA+'s rules of an exact and of a 50% match (arXiv 2406.11589), and the difficulties that
 CodeSearchNet's annotators noted (arXiv 1909.09436).
 """
 
@@ -29,6 +29,12 @@ _BINARY = {
     "0, does not answer": "a part of what is asked is missing, however much of the rest is there, "
     "or it does something else.",
 }
+_HALF = {
+    "1, answers half": "the code does all that the query asks for, or more; or it meets a category "
+    "of the demands that makes up half of them or more.",
+    "0, does not": "it meets less than half of what is asked, or only a small part of it has to do "
+    "with the query.",
+}
 _PREFERENCE = {
     "first or second (A or B)": "choose the code that meets more of what the query asks for; "
     "length and style do not count.",
@@ -43,6 +49,8 @@ def grades_of(sample: Sample) -> dict[str, str]:
     """Return a grade → what it means, in a word or two."""
     if sample.kind == "preference":
         return {"1": "the first code", "2": "the second code"}
+    if sample.criterion == "half":
+        return {"0": "meets less than half", "1": "meets half or more"}
     if sample.scale == "binary":
         return {"0": "does not answer", "1": "answers the query"}
     return {"0": "irrelevant", "1": "weak", "2": "good", "3": "exact match"}
@@ -50,6 +58,7 @@ def grades_of(sample: Sample) -> dict[str, str]:
 
 def guidelines(sample: Sample) -> Mapping[str, str]:
     """Return a grade or difficulty → what it means."""
-    graded = _BINARY if sample.scale == "binary" else _GRADED
+    by_criterion = _HALF if sample.criterion == "half" else _BINARY
+    graded = by_criterion if sample.scale == "binary" else _GRADED
     grades = _PREFERENCE if sample.kind == "preference" else graded
     return grades | _UNDECIDED | _DIFFICULTIES

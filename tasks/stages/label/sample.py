@@ -5,16 +5,16 @@ Each is a simple random sample without replacement that follows from its seed.
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Literal
+from typing import NamedTuple
 
 from infra.draws import Draw
 from infra.errors import SourceError
 from infra.identity import mark
 from infra.ids import CodeId, PairKey, QueryId
-from infra.records import Code, Query
+from infra.records import Code, Criterion, Query
 from infra.settings import PublishSettings
 from infra.store import Database, candidates, samples
-from infra.store.samples import Sample, SampleItem
+from infra.store.samples import Sample, SampleItem, Scale, Stratum
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.inputs.formats import read_pairs
 from tasks.inputs.pairs import Pairs
@@ -22,22 +22,40 @@ from tasks.inputs.trec import read_run
 from tasks.stages.coverage import current_labels_of
 from tasks.stages.scoring import OpenBenchmark, open_benchmark, stored_runs
 
+_TOP = 10  # results of a method that may be drawn
 
-def sample_candidates(
-    database: Database,
-    collection: str,
-    drawn: Literal["pairs", "queries"],
-    number: int,
-    seed: int,
-) -> Sample:
+
+class Drawing(NamedTuple):
+    """How a sample is drawn, and what its grades say.
+
+    Attributes:
+        number: How many pairs or queries are drawn, all if there are fewer.
+        stratum: What is drawn from.
+        seed: The seed of the sample.
+        scale: Grades of 0 and 1, or of 0 to 3.
+        criterion: What a grade of 1 says.
+    """
+
+    number: int
+    stratum: Stratum = "pairs"
+    seed: int = 0
+    scale: Scale = "binary"
+    criterion: Criterion = "exact"
+
+    def body(self, population: int, **more: object) -> dict[str, object]:
+        """Return how the sample was drawn."""
+        drawn: dict[str, object] = {"drawn": self.stratum, "population": population, **more}
+        return drawn if self.criterion == "exact" else drawn | {"criterion": self.criterion}
+
+
+def sample_candidates(database: Database, collection: str, drawing: Drawing) -> Sample:
     """Draw candidate pairs, or queries with all their judged pairs, and store them as a sample.
 
     Args:
         database: The store.
         collection: The collection of the candidates; "" for the only collection in the store.
-        drawn: The unit that is sampled.
-        number: Number of pairs or queries.
-        seed: The seed of the sample.
+        drawing: How they are drawn, of a stratum of candidates. Labels by another criterion than
+            the sample's count for none.
     """
     searches = candidates.searches_by_collection(database)
     if not collection and len(searches) == 1:
@@ -47,20 +65,28 @@ def sample_candidates(
             f"--collection says whose candidates are sampled: the store has "
             f"{', '.join(sorted(searches)) or 'none: run `cosqa collect` first'}"
         )
-    by_query = drawn == "queries"
-    labels = current_labels_of(database, collection, searches[collection])
-    pairs = samples.pairs_to_sample(database, labels, judged=by_query)
+    stratum = drawing.stratum
+    labels = current_labels_of(database, collection, searches[collection], drawing.criterion)
+    pairs = samples.pairs_to_sample(database, labels, stratum)
     if not pairs:
-        raise SourceError(f"no pair of {collection} is judged: run `cosqa annotate` first")
-    ids = {pair: pair.query_id if by_query else " ".join(pair) for pair in pairs}
-    chosen = Draw(number, seed).of(ids.values())
+        raise SourceError(_nothing_to_draw(collection, drawing))
+    ids = {pair: pair.query_id if stratum == "queries" else " ".join(pair) for pair in pairs}
+    chosen = Draw(drawing.number, drawing.seed).of(ids.values())
     sample = Sample(
-        collection=collection, seed=seed,
-        items=items_of((pair for pair in pairs if ids[pair] in chosen), seed),
-        body={"drawn": drawn, "population": len(set(ids.values()))},
+        collection=collection, scale=drawing.scale, seed=drawing.seed,
+        items=items_of((pair for pair in pairs if ids[pair] in chosen), drawing.seed),
+        body=drawing.body(len(set(ids.values()))),
     )  # fmt: skip
     samples.add_sample(database, sample)
     return sample
+
+
+def _nothing_to_draw(collection: str, drawing: Drawing) -> str:
+    asked = "" if drawing.criterion == "exact" else f" by the criterion {drawing.criterion!r}"
+    if drawing.stratum in ("disagreement", "undecided"):
+        lacks = {"disagreement": "has several labels", "undecided": "is undecided"}
+        return f"no pair of {collection} {lacks[drawing.stratum]}{asked}: leave --stratum out"
+    return f"no pair of {collection} is judged{asked}: run `cosqa annotate` first"
 
 
 def items_of(pairs: Iterable[PairKey], seed: int) -> tuple[SampleItem, ...]:
@@ -72,24 +98,24 @@ def items_of(pairs: Iterable[PairKey], seed: int) -> tuple[SampleItem, ...]:
     )
 
 
-def sample_answers(
+def sample_results(
     database: Database,
     folder: Path,
     runs: Collection[Path],
-    number: int,
-    seed: int,
+    drawing: Drawing,
     settings: PublishSettings,
 ) -> Sample:
-    """Draw queries that all methods answer, and store each method's first code as a sample.
+    """Draw results of methods on a benchmark, and store them as a sample.
 
-    As in KAPE's evaluation by people.
+    They are pairs of a query and one of the first ten codes of some method; or queries that all
+    methods answer, with each method's first code, as in KAPE's evaluation by people. Nobody needs
+    to have labelled the queries.
 
     Args:
         database: The store.
         folder: The benchmark that the runs are of.
         runs: Runs of methods; none takes those that are stored for the benchmark.
-        number: Number of queries.
-        seed: The seed of the sample.
+        drawing: How they are drawn, of a stratum of runs.
         settings: The folder of stored runs.
     """
     benchmark = open_benchmark(database, folder)
@@ -101,29 +127,40 @@ def sample_answers(
             f"there is no run on {benchmark.name}: `cosqa leaderboard` and `cosqa evaluate` make "
             "them, or name files with --run"
         )
-    first = {
-        method: dict(first_results(read_run(file), 1)) for method, file in sorted(files.items())
+    by_query = drawing.stratum == "answers"
+    found = {
+        method: first_results(read_run(file), 1 if by_query else _TOP)
+        for method, file in sorted(files.items())
     }
-    answered = set.intersection(*map(set, first.values()))
-    if not answered:
+    answered = set.intersection(*({query for query, _ in pairs} for pairs in found.values()))
+    if by_query:
+        found = {method: [p for p in pairs if p[0] in answered] for method, pairs in found.items()}
+    queries, codes = _texts(benchmark, {pair for pairs in found.values() for pair in pairs})
+    results = {
+        method: [PairKey(queries[query].query_id, codes[code].code_id) for query, code in pairs]
+        for method, pairs in found.items()
+    }
+    ids = {
+        pair: pair.query_id if by_query else " ".join(pair)
+        for pairs in results.values()
+        for pair in pairs
+    }
+    if not ids:
         raise SourceError(f"no query of {benchmark.name} is answered by all runs")
-    queries, codes = _texts(
-        benchmark, answered, {by[query] for by in first.values() for query in answered}
-    )
-    drawn = Draw(number, seed).of(queries[query].query_id for query in answered)
-    answers = {
-        method: {
-            queries[query].query_id: codes[code].code_id
-            for query, code in by_query.items()
-            if query in answered and queries[query].query_id in drawn
-        }
-        for method, by_query in first.items()
+    chosen = Draw(drawing.number, drawing.seed).of(ids.values())
+    drawn = {
+        method: [pair for pair in pairs if ids[pair] in chosen] for method, pairs in results.items()
     }
-    pairs = {PairKey(*pair) for by_query in answers.values() for pair in by_query.items()}
+    pairs = {pair for pairs in drawn.values() for pair in pairs}
+    shown = {pair.code_id for pair in pairs}
+    languages = {c.code_id: c.language for c in codes.values() if c.language and c.code_id in shown}
+    more: dict[str, object] = {"languages": languages} if languages else {}
+    if by_query:
+        more["answers"] = {method: dict(pairs) for method, pairs in drawn.items()}
     sample = Sample(
-        collection=benchmark.published.collection, kind="answers", seed=seed,
-        items=items_of(pairs, seed),
-        body={"drawn": "answers", "population": len(answered), "answers": answers},
+        collection=benchmark.published.collection, kind="answers" if by_query else "pairs",
+        scale=drawing.scale, seed=drawing.seed, items=items_of(pairs, drawing.seed),
+        body=drawing.body(len(set(ids.values())), **more),
     )  # fmt: skip
     samples.add_sample(database, sample, [*queries.values(), *codes.values()])
     return sample
@@ -140,17 +177,20 @@ def first_results(ranked: Rankings, number: int) -> list[tuple[str, str]]:
 
 
 def _texts(
-    benchmark: OpenBenchmark, query_ids: Collection[str], code_ids: Collection[str]
+    benchmark: OpenBenchmark, pairs: Collection[tuple[str, str]]
 ) -> tuple[dict[str, Query], dict[str, Code]]:
-    """Return the queries and codes of a benchmark by their ids there."""
+    """Return the queries and codes of a benchmark's pairs by their ids there."""
     content = benchmark.content
+    query_ids, code_ids = ({pair[side] for pair in pairs} for side in (0, 1))
     queries: dict[str, Query] = {
         query.query_id: Query.of(query.text)
         for query in content.queries
         if query.query_id in query_ids
     }
     codes: dict[str, Code] = {
-        code.code_id: Code.of(code.text) for code in content.codes if code.code_id in code_ids
+        code.code_id: Code.of(code.text, language=code.language)
+        for code in content.codes
+        if code.code_id in code_ids
     }
     if lacking := sorted({*query_ids, *code_ids} - queries.keys() - codes.keys()):
         raise SourceError(

@@ -38,7 +38,8 @@ def write_sheets(
 
     The guidelines are written beside them.
     """
-    files = {name: folder / f"{sample.sample_id}-{name}.csv" for name in annotators}
+    stem = sample.sample_id if sample.criterion == "exact" else f"{sample.sample_id}-half"
+    files = {name: folder / f"{stem}-{name}.csv" for name in annotators}
     for file in files.values():
         if file.exists() and next(read_label_sheet(file), None):
             raise SourceError(
@@ -55,7 +56,7 @@ def write_sheets(
         with space_on(folder, OTHER_OUTPUT):
             write_sheet(file, list(rows[0]), rows)
     means = "".join(f"{word}: {text}\n" for word, text in guidelines(sample).items())
-    write_outputs(folder, {f"{sample.sample_id}-guidelines.txt": means})
+    write_outputs(folder, {f"{stem}-guidelines.txt": means})
     return list(files.values())
 
 

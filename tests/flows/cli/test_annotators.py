@@ -4,6 +4,7 @@ Covers `flows.compare_annotators`.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,11 +13,18 @@ from typer.testing import CliRunner
 
 from flows.cli.annotators import print_scores
 from flows.cli.app import app
+from infra.records import Code, Query
+from infra.settings import StoreSettings
+from infra.store import open_database
 from sandbox.backends import backends
+from tasks.inputs.truth import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.flows.world import read
+from tests.tasks.stages.generate.world import also_collected
+from tests.tasks.stages.label.world import read as read_sheet
+from tests.tasks.stages.label.world import save
 
 ITEMS = [
     {"query": "add", "code": "def f(a, b): return a + b", "label": 1, "labels": {"people": 1}},
@@ -56,6 +64,55 @@ def test_the_figures_of_people_and_models_are_printed_and_written(
     assert "openai/scripted against the known labels" in shown
     assert "people 2 of 2 1.000 0.342 to 1.000 - - - -" in shown
     assert any(line.startswith("single 2 of 2 0.500 0.095 to 0.905 0.000 - unk") for line in shown)
+
+
+def test_sixty_pairs_of_two_annotators_become_a_truth_in_the_codes_languages(
+    truth: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From sheets to the figures by one line each, in a store of Python, JavaScript and Go."""
+    monkeypatch.chdir(tmp_path)
+    place = ["--store", str(tmp_path / "store")]
+    texts = {
+        "": "def f(x):\n    return x + {n}",
+        "javascript": "function f(x) {{\n  return x + {n};\n}}",
+        "go": "func f(x int) int {{\n\treturn x + {n}\n}}",
+    }
+    codes = [
+        Code.of(text.format(n=n), language=name) for name, text in texts.items() for n in range(4)
+    ]
+    queries = [Query.of(f"add {n} to a number") for n in range(5)]
+    also_collected(open_database(StoreSettings(folder=tmp_path / "store")), "c", queries, codes)
+
+    def cosqa(*words: str) -> str:
+        outcome = CliRunner().invoke(app, [*words, *place])
+        assert outcome.exit_code == 0, outcome.output
+        return outcome.stdout
+
+    printed = cosqa("label", "sample", "--pairs", "60", "--annotator", "ann", "--annotator", "bob")
+    files = [Path(line) for line in printed.splitlines() if line.endswith(".csv")]
+    for file in files:
+        save(file, [row | {"grade": str(int(row["item"]) % 2)} for row in read_sheet(file)])
+    printed = cosqa("label", "read", *map(str, files))
+    assert "60 items labelled blind by two or more" in printed
+    sample = printed.split()[1].rstrip(":")
+    cosqa("label", "results", sample, "--truth", "people.jsonl")
+    lines = [json.loads(line) for line in Path("people.jsonl").read_text().splitlines()]
+    assert Counter(line["language"] for line in lines) == {"": 20, "javascript": 20, "go": 20}
+    assert {pair.pair.code for pair in read_truth(Path("people.jsonl"))} == set(codes)
+    options = ["--model", "openai/scripted", "--configuration", "single"]
+    printed = cosqa(
+        "compare-annotators", "--truth", "people.jsonl", *options, "--output", "figures.json"
+    )
+    ann, bob, average, single = json.loads(Path("figures.json").read_text())
+    assert (average["name"], average["alpha_with_people"]) == ("average human", 1.0)
+    assert [(each["name"], each["accuracy"]) for each in (ann, bob)] == [("ann", 1.0), ("bob", 1.0)]
+    assert (single["pairs"], single["accuracy"]) == (60, 0.5)
+    judged = open_database(StoreSettings(folder=tmp_path / "store")).rows(
+        "SELECT met, count(*) FROM annotations GROUP BY met ORDER BY met"
+    )
+    assert judged == [
+        ("exact_judge", 20), ("exact_judge,go", 20), ("exact_judge,javascript", 20)
+    ]  # fmt: skip
 
 
 def score(name: str, model: str = "") -> AnnotatorScore:

@@ -8,10 +8,11 @@ import pytest
 from infra.languages import Mutant, language_named
 from infra.languages.python.mutation import in_layout, mutants_of
 from infra.records import Annotation, Code, Execution, ExecutionResult, MutantRun, OracleReport
-from tasks.benchmarks import read_benchmark, read_manifest, write_benchmark
+from tasks.benchmarks import read_manifest, write_benchmark
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.distractors import parents_of_mutants, with_mutants
 from tasks.benchmarks.evidence import RecordedAnnotations
+from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import CODES, QUERIES, agents_benchmark
 
 CLAMP = Code.of(

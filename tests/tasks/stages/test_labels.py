@@ -1,4 +1,4 @@
-"""Laws of label sets: the majority of rounds, and written answers beside it.
+"""Laws of label sets: the majority of rounds, written answers beside it, and people's labels.
 
 Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.pipeline`.
 """
@@ -7,13 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from infra.records import Label
+from infra.ids import PairKey
+from infra.records import GivenVote, Label
 from infra.settings import PublishSettings
-from infra.store import generated
+from infra.store import Database, benchmarks, generated, samples
+from infra.store.samples import Sample
+from infra.store.votes import record_votes
 from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.inputs.formats.export import read_benchmark
+from tasks.stages.label.sample import Drawing, items_of, sample_candidates
 from tasks.stages.labels import labelled_benchmark, labels_of_agents
+from tasks.stages.publish import nothing_exported
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -102,3 +107,78 @@ def test_an_answer_that_is_a_judged_candidate_adds_no_second_label(tmp_path: Pat
     assert labels is not None
     benchmark = labelled_benchmark(database, labels, PublishSettings(generated="verified"))
     assert (len(benchmark.labels), written(benchmark)) == (6, [])
+
+
+def vote(database: Database, sample: Sample, name: str, matches: set[PairKey]) -> None:
+    """Store one person's labels of all items of a sample."""
+    samples.assign(database, sample, name)
+    votes = [
+        GivenVote(
+            query_id=item.query_id, code_id=item.code_id, annotator=name, origin=sample.origin,
+            relevance=item.key in matches,
+        )
+        for item in sample.items
+    ]  # fmt: skip
+    with database.transaction() as tx:
+        record_votes(tx, sample.collection, votes)
+
+
+@pytest.mark.parametrize("whose", ["agents", "people", "both"])
+def test_peoples_majority_stands_in_place_of_the_agents_where_it_is_asked_for(
+    tmp_path: Path, whose: str
+) -> None:
+    """Three people label three of six pairs: one match of the agents', one that these miss."""
+    database, source = judged_store(tmp_path)
+    keys = [PairKey(query.query_id, code.code_id) for query in QUERIES for code in CODES]
+    label(database, 2, 1, None, "r1")
+    drawn = Sample(collection="c", items=items_of([keys[1], keys[2], keys[5]], 0))
+    half = Sample(collection="c", items=drawn.items, body={"criterion": "half"})
+    for sample in (drawn, half):
+        samples.add_sample(database, sample)
+    vote(database, drawn, "ann", {keys[2], keys[5]})
+    vote(database, drawn, "bob", {keys[2], keys[5]})
+    vote(database, drawn, "cam", {keys[1]})
+    vote(database, half, "ann", {keys[1]})
+    labels = labels_of_agents(database, source)
+    assert labels is not None
+    benchmark = labelled_benchmark(
+        database, labels, PublishSettings.model_validate({"labels": whose})
+    )
+    found = {PairKey(*item.key): item.relevance for item in benchmark.labels}
+    agents = dict.fromkeys(keys[:5], 0.0) | {keys[1]: 1.0}
+    people = {keys[1]: 0.0, keys[2]: 1.0, keys[5]: 1.0}
+    assert found == {"agents": agents, "people": people, "both": agents | people}[whose]
+    assert len(benchmark.undecided) == int(whose == "agents")
+    manifest = write_benchmark(benchmark, tmp_path / "out")
+    origin = f"people:{drawn.sample_id}"
+    assert manifest.people == ({} if whose == "agents" else {origin: 3})
+    assert manifest.counts["queries"] == 3
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert ("3 of the labels are people's" in card) == (whose != "agents")
+    said_of = {item.key: item.note for item in read_benchmark(tmp_path / "out").labels if item.note}
+    notes = {
+        keys[1]: "3 people; agents: 1", keys[2]: "3 people; agents: 0",
+        keys[5]: "3 people; agents: no label",
+    }  # fmt: skip
+    assert said_of == ({} if whose == "agents" else notes)
+
+
+def test_an_export_is_written_anew_when_people_have_labelled_since(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
+    before = benchmarks.state_of_labels(database, "c", labels.current)
+    sample = sample_candidates(database, "c", Drawing(2))
+    assert benchmarks.state_of_labels(database, "c", labels.current) == before
+    vote(database, sample, "ann", set())
+    assert benchmarks.state_of_labels(database, "c", labels.current) != before
+
+
+def test_where_nobody_labelled_there_is_no_benchmark_of_people(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
+    settings = PublishSettings(labels="people")
+    assert not labelled_benchmark(database, labels, settings).labels
+    told = str(nothing_exported(database, [labels], settings, "c"))
+    assert "no pair of it has a majority of people: `cosqa label sample`" in told

@@ -11,15 +11,17 @@ import pytest
 
 from infra.errors import SourceError
 from infra.ids import PairKey, SearchId
+from infra.records import Code, Query
 from infra.settings import PublishSettings
 from infra.store import Database, samples
-from infra.store.samples import Sample
+from infra.store.samples import Sample, Stratum
 from tasks.benchmarks import write_benchmark
 from tasks.stages.label.sample import (
+    Drawing,
     items_of,
-    sample_answers,
     sample_candidates,
     sample_preference,
+    sample_results,
 )
 from tests.fakes.benchmarks import CODES as PUBLISHED
 from tests.fakes.benchmarks import QUERIES as ASKED
@@ -37,25 +39,56 @@ def database(tmp_path: Path) -> Database:
 
 
 def test_pairs_are_drawn_alone_and_queries_with_all_their_judged_pairs(database: Database) -> None:
-    sample = sample_candidates(database, "", "pairs", 4, 0)
+    sample = sample_candidates(database, "", Drawing(4))
     assert sample.body == {"drawn": "pairs", "population": 6}
     assert sorted(item.position for item in sample.items) == [1, 2, 3, 4]
     assert samples.load_sample(database, sample.sample_id) == sample
-    sample = sample_candidates(database, "c", "queries", 2, 0)
+    sample = sample_candidates(database, "c", Drawing(2, "queries"))
     assert sample.body == {"drawn": "queries", "population": 3}
     assert list(Counter(item.query_id for item in sample.items).values()) == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("stratum", "expected"),
+    [("disagreement", (QUERIES[1], CODES[0])), ("undecided", (QUERIES[2], CODES[1]))],
+)
+def test_a_stratum_has_the_pairs_that_it_names_and_no_others(
+    database: Database, stratum: Stratum, expected: tuple[Query, Code]
+) -> None:
+    sample = sample_candidates(database, "", Drawing(9, stratum))
+    query, code = expected
+    assert [item.key for item in sample.items] == [(query.query_id, code.code_id)]
+    assert sample.body == {"drawn": stratum, "population": 1}
+    with pytest.raises(SourceError, match="by the criterion 'half': leave --stratum out"):
+        sample_candidates(database, "", Drawing(9, stratum, criterion="half"))
+
+
+def test_first_places_are_drawn_from_the_results_of_all_methods(
+    database: Database, published: Path, tmp_path: Path
+) -> None:
+    runs = (tmp_path / "one.trec", tmp_path / "two.trec")
+    settings = PublishSettings(folder=database.settings.folder / "out")
+    drawing = Drawing(99, "top", scale="graded")
+    sample = sample_results(database, published, runs, drawing, settings)
+    assert (sample.kind, sample.scale, sample.body["population"]) == ("pairs", "graded", 11)
+    found = Counter(item.code_id for item in sample.items)
+    assert found == {PUBLISHED[0].code_id: 3, PUBLISHED[1].code_id: 3, PUBLISHED[2].code_id: 3,
+                     PUBLISHED[3].code_id: 2}  # fmt: skip
+    assert sample.languages[PUBLISHED[3].code_id] == "go"
+    two = sample_results(database, published, runs, Drawing(2, "top"), settings)
+    assert len(two.items) == 2
+
+
 def test_the_same_items_drawn_in_another_way_are_another_sample(database: Database) -> None:
-    pairs = sample_candidates(database, "c", "pairs", 6, 0)
-    queries = sample_candidates(database, "c", "queries", 3, 0)
+    pairs = sample_candidates(database, "c", Drawing(6))
+    queries = sample_candidates(database, "c", Drawing(3, "queries"))
     assert pairs.items == queries.items
     assert pairs.sample_id != queries.sample_id
 
 
 def test_a_sample_follows_from_its_seed_and_each_pair_is_as_likely(database: Database) -> None:
-    assert sample_candidates(database, "c", "pairs", 2, 0) == sample_candidates(
-        database, "c", "pairs", 2, 0
+    assert sample_candidates(database, "c", Drawing(2)) == sample_candidates(
+        database, "c", Drawing(2)
     )
     pairs = [PairKey(q.query_id, c.code_id) for q in QUERIES for c in CODES]
     first = Counter(items_of(pairs, seed)[0].key for seed in range(600))
@@ -66,11 +99,11 @@ def test_a_sample_follows_from_its_seed_and_each_pair_is_as_likely(database: Dat
 def test_a_sample_that_cannot_be_is_refused_with_a_way_out(tmp_path: Path) -> None:
     database, _ = judged_store(tmp_path, rounds=0)
     with pytest.raises(SourceError, match="no pair of c is judged: run `cosqa annotate` first"):
-        sample_candidates(database, "c", "queries", 1, 0)
+        sample_candidates(database, "c", Drawing(1, "queries"))
     also_collected(database, "d", codes=CODES[:1], search=SearchId("t"))
     told = "--collection says whose candidates are sampled: the store has c, d"
     with pytest.raises(SourceError, match=told):
-        sample_candidates(database, "", "pairs", 1, 0)
+        sample_candidates(database, "", Drawing(1))
 
 
 @pytest.fixture
@@ -94,7 +127,7 @@ def published(tmp_path: Path) -> Path:
 
 def answers(database: Database, benchmark: Path, number: int, *runs: Path) -> Sample:
     settings = PublishSettings(folder=database.settings.folder / "out")
-    return sample_answers(database, benchmark, runs, number, 0, settings)
+    return sample_results(database, benchmark, runs, Drawing(number, "answers"), settings)
 
 
 def test_answers_are_each_methods_first_code_to_queries_that_all_answer(

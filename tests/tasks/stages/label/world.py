@@ -8,7 +8,7 @@ from infra.records import Code, Query
 from infra.settings import SandboxSettings, StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample
-from tasks.stages.label.sample import sample_candidates
+from tasks.stages.label.sample import Drawing, sample_candidates
 from tasks.stages.label.sheets import write_sheets
 from tests.tasks.stages.generate.world import also_collected
 
@@ -43,7 +43,7 @@ def hostile_store(folder: Path) -> Database:
 
 def drawn(database: Database, *names: str, pairs: int = 100, seed: int = 0) -> Sample:
     """Return a sample of pairs that people were given."""
-    sample = sample_candidates(database, "", "pairs", pairs, seed)
+    sample = sample_candidates(database, "", Drawing(pairs, seed=seed))
     for name in names:
         samples.assign(database, sample, name)
     return sample
