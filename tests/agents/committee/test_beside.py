@@ -3,7 +3,7 @@
 Covers `agents.gates.stubs`, `agents.roles.write`, `agents.committee.tester`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,10 +11,13 @@ import pytest
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Configuration
 from sandbox.base import Sandbox
+from tests.agents.committee.test_boxed_languages import LIMITS_HERE
 from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, roles, said_to_arbiter
 from tests.agents.committee.test_specified import RIGHT, screened, specified
 from tests.agents.conftest import IN_DOUBT, Bench, rule
+from tests.fakes.llm_server import ScriptedServer, fenced
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.real_sandbox import real_sandbox
 
 CODE = RIGHT.replace("n = n % len(items)", "n = Number(n) % size(items)")
 BESIDE = "from operator import index as Number\ndef size(items):\n    return len(items)"
@@ -153,3 +156,80 @@ async def test_a_program_stands_where_nobody_can_write_a_better_or_a_second_one(
     annotation = await bench.committee(fails, configuration="spec").judge(pair)
     assert roles(annotation) == ["specifier", "screener", "writer", "blind_writer", "arbiter"]
     assert [run.program for run in annotation.executions] == [good]
+
+
+SUMS = """function total(items) {
+  let sum = 0;
+  for (const item of items) if (isEven(item)) sum += item;
+  return sum;
+}"""
+TAKES = "function total(items) {\n  const sums = { even: 0 };\n  for (const item of items) {"
+TELLS = (
+    TAKES
+    + "\n    if (item % 2 === 0) sums.even += item;\n  }\n  log(sums);\n  return sums.even;\n}"
+)
+IS_EVEN = "const isEven = (n) => n % 2 === 0;"
+NOTHING = "function isEven(n) {}"
+LOG = "const log = () => {};"
+ADDS = "function add(items) { return items.filter((n) => n % 2 === 0).reduce((a, b) => a + b, 0); }"
+LONG = TELLS.replace(
+    "const sums", "if (items.length > 3) return add(items);\n  const sums"
+).replace("  log(sums);\n", "")
+CASES = {  # code, stubs, path, label by claims, None where they are no evidence
+    "a helper": (SUMS, IS_EVEN, 1),
+    "a logger": (TELLS, LOG, 1),
+    "a module of node's own that nobody required": (TELLS.replace("log(", "util.inspect("), "", 1),
+    "a helper in place of one that does nothing": (SUMS, NOTHING, None),
+    "an import of what a module lacks": (SUMS, "const { isEven } = require('util');", None),
+    "wrong whatever the logger does": (TELLS.replace("even +=", "even ="), LOG, 0),
+    "wrong, with stubs that do all of the work": (
+        "function total(items) {\n  return add(items);\n}", ADDS, None,
+    ),
+    "wrong where its helper does nothing": (LONG, "function add(items) {}", None),
+    "wrong, with stubs that replace it": (
+        SUMS.replace("+=", "="), f"{IS_EVEN}\n{ADDS.replace('add', 'total')}", None,
+    ),
+}  # fmt: skip
+EXAMPLES = "[1, 2, 3, 4] => 6\n[] => 0\n[2] => 2\n[2, 2, 5] => 4\n[1, 3] => 0"
+VALUES = dict(line.split(" => ") for line in EXAMPLES.splitlines())
+
+
+class Reader(ScriptedServer):
+    """A second reader who demands what the query does."""
+
+    def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        if call["role"] != "value_reader":
+            return super()._step(call)
+        return {
+            "reply": {"reason": "", "value": VALUES[fenced("arguments", str(call["messages"]))]}
+        }
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("name", CASES)
+async def test_a_run_of_javascript_is_evidence_where_it_does_not_rest_on_stubs(
+    bench: Bench, name: str
+) -> None:
+    code, beside, label = CASES[name]
+    adapter = "function answer(items) { return total(items); }"
+    said = {"reason": "r", "verdict": "unclear_behaviour", "adapter": adapter, "call": ""}
+    demands = {"reading": "r", "demands": "r", "left_open": "", "clarity": "clear"}
+    bench.serve(
+        [
+            rule("specifier", {"reply": demands | {"examples": EXAMPLES}}),
+            rule("screener", {"reply": said | {"beside": beside}}),
+            written("", ""),
+            ANSWERS,
+        ],
+        Reader,
+    )
+    query = Query.of("javascript sum of the even numbers of an array")
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        made = await committee.judge(Pair(query=query, code=Code.of(code, language="javascript")))
+    told = {1: "claims_hold", 0: "claims_fail"}
+    by_run = (told[label], label, "valid_oracle") if label is not None else None
+    found = (made.path, made.label, made.support)
+    assert found == (by_run or ("unclear_not_run", 1, made.support)), made.reason
+    assert by_run or made.support != "valid_oracle"
+    assert ("names that the code lacks" in told_to(bench, "screener")) is (code != "")
