@@ -33,7 +33,7 @@ _STAND_INS = {
     ),
     "javascript": (
         "const {} = function () {{}};",
-        "const {0} = new Proxy(Date, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
+        "const {0} = new Proxy(Map, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
     ),
     "go": (),
 }

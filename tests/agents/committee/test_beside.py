@@ -163,11 +163,12 @@ SUMS = """function total(items) {
   for (const item of items) if (isEven(item)) sum += item;
   return sum;
 }"""
-TAKES = "function total(items) {\n  const sums = { even: 0 };\n  for (const item of items) {"
-TELLS = (
-    TAKES
-    + "\n    if (item % 2 === 0) sums.even += item;\n  }\n  log(sums);\n  return sums.even;\n}"
-)
+TELLS = """function total(items) {
+  const sums = { even: 0 };
+  for (const item of items) if (item % 2 === 0) sums.even += item;
+  log(sums);
+  return sums.even;
+}"""
 IS_EVEN = "const isEven = (n) => n % 2 === 0;"
 NOTHING = "function isEven(n) {}"
 LOG = "const log = () => {};"
@@ -175,7 +176,7 @@ ADDS = "function add(items) { return items.filter((n) => n % 2 === 0).reduce((a,
 LONG = TELLS.replace(
     "const sums", "if (items.length > 3) return add(items);\n  const sums"
 ).replace("  log(sums);\n", "")
-CASES = {  # code, stubs, path, label by claims, None where they are no evidence
+CASES = {  # code, stubs, label by claims, None where they are no evidence
     "a helper": (SUMS, IS_EVEN, 1),
     "a logger": (TELLS, LOG, 1),
     "a module of node's own that nobody required": (TELLS.replace("log(", "util.inspect("), "", 1),
@@ -190,6 +191,11 @@ CASES = {  # code, stubs, path, label by claims, None where they are no evidence
         SUMS.replace("+=", "="), f"{IS_EVEN}\n{ADDS.replace('add', 'total')}", None,
     ),
 }  # fmt: skip
+ALWAYS = {
+    "a helper",
+    "a helper in place of one that does nothing",
+    "wrong whatever the logger does",
+}
 EXAMPLES = "[1, 2, 3, 4] => 6\n[] => 0\n[2] => 2\n[2, 2, 5] => 4\n[1, 3] => 0"
 VALUES = dict(line.split(" => ") for line in EXAMPLES.splitlines())
 
@@ -200,13 +206,15 @@ class Reader(ScriptedServer):
     def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
         if call["role"] != "value_reader":
             return super()._step(call)
-        return {
-            "reply": {"reason": "", "value": VALUES[fenced("arguments", str(call["messages"]))]}
-        }
+        arguments = fenced("arguments", call["messages"][1]["content"])
+        return {"reply": {"reason": "r", "value": VALUES[arguments]}}
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.nightly) for name in CASES],
+)
 async def test_a_run_of_javascript_is_evidence_where_it_does_not_rest_on_stubs(
     bench: Bench, name: str
 ) -> None:
@@ -227,9 +235,9 @@ async def test_a_run_of_javascript_is_evidence_where_it_does_not_rest_on_stubs(
     async with real_sandbox(LIMITS_HERE) as sandbox:
         committee = bench.committee(sandbox, configuration="spec", evidence="read")
         made = await committee.judge(Pair(query=query, code=Code.of(code, language="javascript")))
-    told = {1: "claims_hold", 0: "claims_fail"}
-    by_run = (told[label], label, "valid_oracle") if label is not None else None
-    found = (made.path, made.label, made.support)
-    assert found == (by_run or ("unclear_not_run", 1, made.support)), made.reason
-    assert by_run or made.support != "valid_oracle"
-    assert ("names that the code lacks" in told_to(bench, "screener")) is (code != "")
+    if label is None:
+        assert (made.path, made.support == "valid_oracle") == ("unclear_not_run", False)
+    else:
+        path = "claims_hold" if label else "claims_fail"
+        assert (made.path, made.label, made.support) == (path, label, "valid_oracle"), made.reason
+    assert "names that the code lacks" in told_to(bench, "screener")
