@@ -22,7 +22,6 @@ _DEFINITIONS = _DECLARATIONS | {
     "function_declaration", "generator_function_declaration", "class_declaration", "comment",
     "empty_statement",
 }  # fmt: skip
-_CHANGES = {"assignment_expression", "augmented_assignment_expression"}
 _LANGUAGE = JavaScript()
 
 
@@ -90,39 +89,25 @@ def _statement_faults(node: Node, code: str, lacking: Collection[str]) -> Iterat
 
 def _tree_faults(root: Node, lacking: Collection[str]) -> Iterator[str]:
     """Yield forbidden operations anywhere in the lines."""
-    nodes, all_nodes = [root], list[Node]()
+    nodes = [root]
     while nodes:
-        all_nodes.append(node := nodes.pop())
+        node = nodes.pop()
         nodes += reversed(node.children)
-    imported = {name for node in filter(_is_import, all_nodes) for name in _names_of(node)}
-    own = {"this"}.union(*map(bound_in, all_nodes)) - imported
-    for node in all_nodes:
-        word = _word_of(node, own) or _module_of(node)
+        word = _word_of(node)
         if word and word not in lacking:
             yield f"line {node.start_point.row + 1} has {word}"
 
 
-def _word_of(node: Node, own: Collection[str]) -> str:
+def _word_of(node: Node) -> str:
     """Return what a node has that no definition needs, "" for nothing."""
-    text = text_of(node)
+    text, field = text_of(node), node.child_by_field_name("left")
     if node.type == "identifier" and text in _NAMES:
         return text
     if node.type in ("property_identifier", "string_fragment") and text in _PARTS:
         return text
-    if node.type not in _CHANGES:
-        return ""
-    changed = node.child_by_field_name("left")
-    while changed is not None and changed.type in ("member_expression", "subscript_expression"):
-        changed = changed.child_by_field_name("object")
-    name = text_of(changed) if changed else ""
-    return "" if name in own else f"a change of {name}"
-
-
-def _module_of(node: Node) -> str:
-    """Return what is required other than one of node's own modules, "" for nothing."""
-    if node.type != "identifier" or text_of(node) != "require":
-        return ""
-    call = node.parent if node.parent and node.parent.type == "call_expression" else None
-    given = text_of(call.named_children[-1])[1:-1] if call else ""
-    name = given.strip("'\"` ").removeprefix("node:")
-    return "" if name in MODULES else f"require of {name or 'something else'}"
+    if node.type == "identifier" and text == "require":
+        given = node.next_sibling.named_children if node.next_sibling else []
+        name = text_of(given[0]).strip("'\"").removeprefix("node:") if given else "something else"
+        return "" if name in MODULES else f"require of {name}"
+    changed = text_of(field).partition(".")[0] if field and "assignment" in node.type else ""
+    return f"a change of {changed}" if changed in GLOBALS | MODULES else ""

@@ -180,6 +180,17 @@ CASES = {  # code, stubs, label by claims, None where they are no evidence
     "a helper": (SUMS, IS_EVEN, 1),
     "a logger": (TELLS, LOG, 1),
     "a module of node's own that nobody required": (TELLS.replace("log(", "util.inspect("), "", 1),
+    "a helper of a method": (
+        "total(items) { return items.filter(isEven).reduce((a, b) => a + b, 0); }", IS_EVEN, 1,
+    ),
+    "a class": (
+        TELLS.replace("{ even: 0 }", "new Sums()").replace("log(sums);", ""),
+        "class Sums { constructor() { this.even = 0; } }", 1,
+    ),
+    "a constant that is made up": (
+        TELLS.replace("=== 0", "=== 0 && item < LIMIT").replace("log(sums);", ""),
+        "const LIMIT = 3;", None,
+    ),
     "a helper in place of one that does nothing": (SUMS, NOTHING, None),
     "an import of what a module lacks": (SUMS, "const { isEven } = require('util');", None),
     "wrong whatever the logger does": (TELLS.replace("even +=", "even ="), LOG, 0),
