@@ -48,18 +48,11 @@ _MUTATED = Kinds(
 _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "expression_statement"})
 # Kinds of nodes that bind names → the field with these, or with a pattern of them.
 _BINDING = {
-    "variable_declarator": "name",
-    "function_declaration": "name",
-    "generator_function_declaration": "name",
-    "function_expression": "name",
-    "generator_function": "name",
-    "class_declaration": "name",
-    "class": "name",
-    "arrow_function": "parameter",
-    "catch_clause": "parameter",
-    "assignment_expression": "left",
-    "for_in_statement": "left",
-}
+    "variable_declarator": "name", "function_declaration": "name", "function_expression": "name",
+    "generator_function_declaration": "name", "generator_function": "name", "class": "name",
+    "class_declaration": "name", "arrow_function": "parameter", "catch_clause": "parameter",
+    "assignment_expression": "left", "for_in_statement": "left",
+}  # fmt: skip
 _PATTERNS = frozenset({"formal_parameters", "import_clause"})
 _NAMES = frozenset({"identifier", "shorthand_property_identifier"})
 _OF_NODE = """
@@ -76,11 +69,11 @@ _OF_NODE = """
     undefined unescape
 """
 GLOBALS = frozenset(_OF_NODE.split())
-MODULES = frozenset(  # node's own, which lead nowhere else
-    {"assert", "buffer", "crypto", "events", "fs", "os", "path", "punycode", "querystring"}
-    | {"stream", "string_decoder", "url", "util", "zlib"}
-)
-_MISTAKEN = frozenset({"buffer", "events", "stream"})  # for variables of these names
+MODULES = {  # node's own, which lead nowhere else
+    "assert", "buffer", "crypto", "events", "fs", "os", "path", "punycode", "querystring", "stream",
+    "string_decoder", "url", "util", "zlib",
+}  # fmt: skip
+_MISTAKEN = {"buffer", "events", "stream"}  # for variables of these names
 # A module that a file has under its own name, if it has all that is taken from it: one of the
 # project's may have that name, too.
 _REQUIRED = (
