@@ -107,12 +107,19 @@ def stand_ins(stubs: str, language: str) -> tuple[str, ...]:
 
 
 def _parts_of(stubs: str) -> tuple[list[str], list[str]]:
-    """Return the imports of stubs, and the names that other statements bind."""
+    """Return imports and what is None, which says nothing, and the names that others bind."""
     tree = parse_or_none(stubs)
     nodes = tree.body if tree else []
-    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = (name for node in nodes if node not in imports for name in names_bound_by(node))
-    return [*map(ast.unparse, imports)], sorted({*names})
+    kept = [node for node in nodes if _is_import_or_none(node)]
+    names = (name for node in nodes if node not in kept for name in names_bound_by(node))
+    return [*map(ast.unparse, kept)], sorted({*names})
+
+
+def _is_import_or_none(node: ast.stmt) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.Assign(value=ast.Constant(value=None)):
+            return True
+    return False
 
 
 def functions_of(stubs: str, code: str) -> frozenset[str]:

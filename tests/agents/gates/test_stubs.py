@@ -316,6 +316,7 @@ def test_anything_else_is_refused_beside_javascript(text: str) -> None:
     [
         ("import os\ndef clean(x): return x", "python", "import os", ["clean"]),
         ("from helpers import clean", "python", "", []),
+        ("_cached = None", "python", "", []),
         (
             "const fs = require('fs');\nconst _ = {};",
             "javascript",
