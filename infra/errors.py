@@ -133,6 +133,10 @@ class BoxLostError(SandboxError):
     """A box vanished or broke its protocol in mid-run."""
 
 
+class MachineBusyError(BoxLostError):
+    """A program had no core for most of many times its limit."""
+
+
 class JudgingError(CosqaError):
     """Pairs fail one after the other, by errors that no other try ends."""
 

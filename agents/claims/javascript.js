@@ -19,8 +19,8 @@ const claims = (() => {
     const isMap = value instanceof Map;
     if (!isMap && typeof value[Symbol.iterator] === "function") {
       const made = [];
-      for (const part of value) if (made.push(plain(part)) === MOST_PARTS) break;
-      return made;
+      for (const part of value) if (made.push(part) === MOST_PARTS) break;
+      return made.map(plain);
     }
     if (value instanceof RegExp || value instanceof Error) return String(value);
     const items = isMap ? [...value] : Object.entries(value);

@@ -61,9 +61,24 @@ def plain_parts(value: object) -> object:
     if is_a(value, set, frozenset):
         return "set", sorted(map(plain, value), key=text_of)
     if is_a(value, *LISTS) or hasattr(value, "__next__") or name == "deque":
-        parts = iter(value)  # type: ignore[call-overload]
-        return [plain(part) for _, part in zip(range(MOST_PARTS), parts)]  # noqa: B905
+        return [*map(plain, read_parts(value))]
     return "object", str.__str__(str(value))
+
+
+def read_parts(value: object) -> list[object]:
+    """Return the parts of a sequence as they are when all are read: one may be refilled for each.
+
+    What can be read once is read at its turn, as the groups of ``groupby`` must be.
+    """
+    parts = iter(value)  # type: ignore[call-overload]
+    return [at_its_turn(part) for _, part in zip(range(MOST_PARTS), parts)]  # noqa: B905
+
+
+def at_its_turn(part: object) -> object:
+    """Return a part in which nothing is left that can be read once."""
+    if is_a(part, tuple):
+        return (*map(at_its_turn, part),)
+    return read_parts(part) if hasattr(part, "__next__") else part
 
 
 def alike(one: object, other: object) -> bool:

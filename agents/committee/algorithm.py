@@ -190,7 +190,8 @@ class Committee:
         It does where a valid program agrees, and where none is evidence. The writer is told why no
         example of the specification is ``evidence``; both see those that failed.
         """
-        stubs = usable_stubs(getattr(screening, "beside", ""), pair.code.text)
+        beside = getattr(screening, "beside", "")
+        stubs = usable_stubs(beside, pair.code.text, pair.code.language)
         failed = [run for run in evidence.left_out if run.outcome == "failed"]
         calls = call_lines(failed, evidence.read)
         problem = "\n".join(filter(None, (evidence.problem, calls)))

@@ -9,7 +9,7 @@ with the reading or where nobody was sure, else an arbiter.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +17,7 @@ from pydantic import Field
 
 from agents.claims.claim import Claim
 from agents.claims.languages import WRAPPERS, Wrapper
-from agents.claims.program import ClaimRun, claim_runs
+from agents.claims.program import TEST, ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, installation_fault, missing_requirement
 from agents.gates.gates import reason_of
@@ -33,6 +33,7 @@ from sandbox.base import Box, Sandbox
 _LONGEST_VALUE = 300  # characters of a reader's value that are shown
 FEWEST_HELD = 3  # claims; fewer that hold are no evidence for a code
 _WRONG_NUMBER = re.compile(r"TypeError: [^ ]+\(\) (takes|missing) .*positional argument")
+_BY_STUBS = "by what stands beside the code: gave "  # which is no evidence
 _ENOUGH_CONFIRMED = 2  # claims that fail; one that the query alone demands is enough
 
 
@@ -84,7 +85,8 @@ class ClaimEvidence(Record):
         need work: code that gives its argument back may hold the others.
         """
         not_run = sum(run.outcome == "not_run" for run in (*self.runs, *self.left_out))
-        is_sound = not self.failures and 2 * not_run <= self.held
+        by_stubs = any(run.gave.startswith(_BY_STUBS) for run in self.runs)
+        is_sound = not self.failures and 2 * not_run <= self.held and not by_stubs
         held = [run.claim for run in self.runs if run.outcome == "held"]
         of_query = [claim for claim in held if claim not in self.tried]
         needs_work = any(claim.needs_work for claim in of_query)
@@ -137,7 +139,7 @@ class ClaimTester:
         found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
         if not adapters:
             return found
-        stubs = usable_stubs(screening.beside, pair.code.text)
+        stubs = usable_stubs(screening.beside, pair.code.text, self.language.name)
         code = self.language.with_beside(pair.code.text, stubs, scaffolding=True)
         async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
@@ -277,12 +279,24 @@ class ClaimTester:
         runs = claim_runs(claims, result)
         if fault := installation_fault(draft, result):
             runs = tuple(_with_reason(one, fault) for one in runs)
+        by_stubs = await self.validator.failures_by_stubs(pair, draft, result, tools.box)
+        runs = tuple(_without_evidence(one, claims, by_stubs) for one in runs)
         try:
             if any(one.outcome != "not_run" for one in runs):
                 report = await self.validator.validate(pair, draft, result, tools.box)
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report
+
+
+def _without_evidence(
+    run: ClaimRun, claims: Sequence[Claim], by_stubs: Collection[str]
+) -> ClaimRun:
+    """Return a run as none where what an agent put beside the code may have failed it."""
+    is_by_stubs = f"{TEST}{claims.index(run.claim) + 1}" in by_stubs
+    is_failed = run.outcome == "failed" and is_by_stubs
+    told = {"outcome": "not_run", "gave": f"{_BY_STUBS}{run.gave}"}
+    return run.model_copy(update=told) if is_failed else run
 
 
 def _with_reason(run: ClaimRun, fault: str) -> ClaimRun:

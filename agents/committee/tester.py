@@ -82,7 +82,7 @@ class Tester:
 
     async def _repaired(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         attempt = await self._run(pair, draft, box, trace)
-        if self.language.name != "python":  # nothing is installed, and code has no stubs
+        if self.language.name != "python":  # nothing is installed
             return attempt
         if self.configuration.fixer == "commands":
             return await self._repair_by_commands(pair, attempt, box, trace)

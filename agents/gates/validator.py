@@ -1,5 +1,6 @@
 """The validator of oracles, which checks executed test programs by all gates."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -7,6 +8,8 @@ from itertools import islice
 from agents.evidence import Draft, RunEvidence, evidence_of
 from agents.gates.dialects import RULES
 from agents.gates.gates import Gate, Rules
+from agents.gates.stubs import stand_ins
+from infra.errors import MachineBusyError
 from infra.identity import mark
 from infra.languages import Language, Mutant
 from infra.records import ExecutionResult, MutantRun, OracleReport, Outcome, Pair
@@ -16,10 +19,12 @@ from sandbox.base import NOT_SEPARABLE, Box
 _MAY_BE_EMPTY = "the code may return empty containers: demand what is in them, and how much"
 _IS_EMPTY = "the code returns empty containers alone: demand that, by == [] or len(…) == 0"
 _CHANGED = "the code changes arguments, of which expected values are made: make these before"
+_BY_STUBS = "it fails by what an agent put beside the code: by other stand-ins it ends otherwise"
 _ON_STUBS = "the program tests what stands beside the code, and nothing of the code itself"
 _JUDGED = 3  # versions with something for nothing; where one of the others passes, all is said
 _OTHER_HASH_SEED = 1
 _OTHER_CLOCK = 1_740_787_195.0  # 2025-02-28T23:59:55Z: in the past, as file times must not be
+_OF_RESULTS = ("return", "answer")  # kinds of mutants
 _COUNTS = {"outcome", "error_type", "tests_run", "asserts_executed", "target_calls"}
 _FEWEST_MUTANTS = 12  # where the code has so many: of fewer the score says little
 _SPARE = 2  # times as many are made, since some change nothing that counts
@@ -58,6 +63,8 @@ class OracleValidator:
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
         if not faults:
             faults |= await self._faults_of_repetition(draft, result, box)
+        if not faults and await self.failures_by_stubs(pair, draft, result, box):
+            faults = {Gate.KILLS_MUTANTS: _BY_STUBS}
         if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
         limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
@@ -73,12 +80,32 @@ class OracleValidator:
             return report.model_copy(update={"faults": faults})
         return report.model_copy(update=await self._run_apart(code, draft, result, box))
 
-    def _mutants_of(self, code: str) -> Sequence[Mutant]:
+    async def failures_by_stubs(
+        self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
+    ) -> frozenset[str]:
+        """Return the failed tests that end otherwise with other stubs in place of made up ones.
+
+        A failure outside of tests has no name.
+        """
+        failed = _failures(result)
+        same = failed
+        for other in stand_ins(draft.beside, self.language.name) if failed else ():
+            changed = draft.model_copy(update={"beside": other})
+            code = self._module_of(pair.code.text, changed)
+            same = same & _failures(await box.run(draft.program, code=code))
+        return frozenset(name for name, *_ in failed - same)
+
+    def _mutants_of(self, code: str, draft: Draft) -> Sequence[Mutant]:
         limit = max(_FEWEST_MUTANTS, self.settings.mutants)
         plain = self._rules.without_messages(code)
-        made = self.language.mutants_of(code, _SPARE * limit)
+        made = self._own_mutants(self.language.mutants_of(code, _SPARE * limit), draft)
         matter = (mutant for mutant in made if self._rules.without_messages(mutant.code) != plain)
         return tuple(islice(matter, limit))
+
+    def _own_mutants(self, mutants: Sequence[Mutant], draft: Draft) -> list[Mutant]:
+        """Return mutants, where stubs may do the work without those that drop what they give."""
+        left_out = _OF_RESULTS if stand_ins(draft.beside, self.language.name) else ()
+        return [mutant for mutant in mutants if mutant.kind not in left_out]
 
     async def _run_apart(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
@@ -118,10 +145,12 @@ class OracleValidator:
 
         async def run(mutant: Mutant) -> MutantRun:
             change = f"line {mutant.line}: {mutant.change}"
-            outcome = await self._run_on(mutant.code, draft, limit, box)
+            outcome: Outcome = "timeout"
+            with contextlib.suppress(MachineBusyError):  # twice: its end says nothing
+                outcome = await self._run_on(mutant.code, draft, limit, box)
             return MutantRun(line=mutant.line, change=change, outcome=outcome)
 
-        mutants = self._mutants_of(code)
+        mutants = self._mutants_of(code, draft)
         place = int(mark(draft.program), 16) % (len(mutants) + 1)
         runs = [await run(mutant) for mutant in mutants[:place]]
         faults = await self._faults_of_control(code, draft, result, box)
@@ -130,7 +159,8 @@ class OracleValidator:
         runs += [await run(mutant) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
         if report.killed < self.settings.min_killed:
-            for mutant in self.language.strong_mutants_of(code, self.settings.mutants):
+            strong = self.language.strong_mutants_of(code, self.settings.mutants)
+            for mutant in self._own_mutants(strong, draft):
                 report = OracleReport(trials=(*report.trials, await run(mutant)))
                 if report.killed >= self.settings.min_killed:
                     break
@@ -252,6 +282,13 @@ def _what_was_tested(result: ExecutionResult) -> tuple[object, ...]:
 
 def _outcomes(result: ExecutionResult) -> list[tuple[str, str]]:
     return [(one.name, one.outcome) for one in result.tests]
+
+
+def _failures(result: ExecutionResult) -> set[tuple[str, str, str]]:
+    """Return how each failed test ended, or the program outside of them."""
+    ends = [(one.name, one.outcome, one.message) for one in result.tests if one.outcome != "passed"]
+    is_outside = result.outcome != "passed" and not ends
+    return {*ends, *([("", result.outcome, result.message)] if is_outside else [])}
 
 
 def _faults_of_run(result: ExecutionResult, evidence: RunEvidence) -> dict[Gate, str]:

@@ -5,7 +5,8 @@ from typing import ClassVar, Generic, Literal
 from agents.llm.client import Model
 from agents.llm.prompt import Prompt, fence, shorten, system_text
 from agents.llm.structured_output import Reply, ReplyType
-from infra.languages.python.programs import lacking_names, scaffolded
+from infra.languages import language_named
+from infra.records import Code
 
 
 class Agent(Generic[ReplyType]):
@@ -40,15 +41,18 @@ _STUBS = (
 
 
 def lacking_section(
-    code: str, limit: int, stubs: str = "", *, scaffolding: bool = True
+    code: Code, limit: int, stubs: str = "", *, scaffolding: bool = True
 ) -> tuple[str, ...]:
     """Return the part of a prompt that names what code with stubs lacks; none for nothing."""
-    whole = f"{stubs}\n{code}" if stubs else code
-    names = sorted(lacking_names(scaffolded(whole) if scaffolding else whole))
+    language = language_named(code.language)
+    if language is None or not (scaffolding or language.name == "python"):
+        return ()
+    whole = f"{stubs}\n{code.text}" if stubs else code.text
+    names = sorted(language.lacking_names(language.scaffolded(whole) if scaffolding else whole))
     return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
 
 
-def lacking_names_section(code: str, limit: int, stubs: str = "") -> tuple[str, ...]:
+def lacking_names_section(code: Code, limit: int, stubs: str = "") -> tuple[str, ...]:
     """Return `lacking_section` with what is asked for in the reply's field ``beside``."""
     names = lacking_section(code, limit, stubs)
     return (*names, _STUBS) if names else ()

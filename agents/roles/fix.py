@@ -136,7 +136,7 @@ class Fixer(Agent[Repair]):
         report = f"{end}\n{output[-min(_LONGEST_TRACEBACK, limit) :]}"
         parts = [
             pair_section(pair, limit),
-            *lacking_section(pair.code.text, limit),
+            *lacking_section(pair.code, limit),
             fence("program", draft.program),
             *stub_section(draft.beside),
             fence("report", report),

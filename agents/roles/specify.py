@@ -144,7 +144,7 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
         # The demands say what the reading does.
         yield specification.section(limit, without="Reading", examples=_MOST_SHOWN)
         yield pair_section(pair, limit)
-        yield from lacking_names_section(pair.code.text, limit)
+        yield from lacking_names_section(pair.code, limit)
 
 
 class DemandedValue(Reply):
@@ -241,7 +241,7 @@ class ClaimsArbiter(Agent[ClaimsJudgement]):
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
-            *stub_section(usable_stubs(screening.beside, pair.code.text)),
+            *stub_section(usable_stubs(screening.beside, pair.code.text, pair.code.language)),
             *((fence("calls", shorten(calls, limit)),) if calls else ()),
         )
         return await self._ask("\n".join(parts))

@@ -27,10 +27,10 @@ class Composition(Reply):
 
     def draft_for(self, pair: Pair) -> Draft:
         """Return the program as it was written, without what cannot be stubs of the code."""
-        program = self.program if self.program.strip() else ""
-        stubs = usable_stubs(self.beside, pair.code.text)
+        program, code = self.program if self.program.strip() else "", pair.code
+        stubs = usable_stubs(self.beside, code.text, code.language)
         draft = Draft(reading=self.reading, program=program, beside=stubs)
-        if fault := stub_fault(self.beside, pair.code.text):
+        if fault := stub_fault(self.beside, code.text, code.language):
             return draft.with_repair(f"add_import_to_code {self.beside!r}", fault, ok=False)
         return draft
 
@@ -57,9 +57,8 @@ class Writer(Agent[Composition]):
         """Yield the prompt's part that all programs of a pair with stubs share."""
         limit = self._model.code_limit
         yield pair_section(pair, limit)
-        code = pair.code.text
-        lacking = lacking_section(code, limit, scaffolding=False)
-        yield from lacking_names_section(code, limit, stubs) if self.scaffolding else lacking
+        lacking = lacking_section(pair.code, limit, scaffolding=False)
+        yield from lacking_names_section(pair.code, limit, stubs) if self.scaffolding else lacking
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
         """Return another program in place of one that proves nothing."""
@@ -106,7 +105,7 @@ class BlindWriter(Agent[Composition]):
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
-        yield from lacking_names_section(pair.code.text, self._model.code_limit, stubs)
+        yield from lacking_names_section(pair.code, self._model.code_limit, stubs)
         if names := self._language.receiver_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)

@@ -186,6 +186,10 @@ class Language(ABC):
         module = f"{beside}\n{code}" if beside else code
         return self.scaffolded(module) if scaffolding else module
 
+    def lacking_names(self, code: str) -> frozenset[str]:  # noqa: ARG002 - by default
+        """Return the names that code looks up outside itself and that nothing there binds."""
+        return frozenset()
+
     def receiver_attributes(self, code: str) -> Sequence[str]:  # noqa: ARG002 - by default
         """Return the attributes that an object needs on which methods of the code are called."""
         return ()

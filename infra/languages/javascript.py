@@ -46,6 +46,41 @@ _MUTATED = Kinds(
     silent_calls=("console.",),
 )
 _STATEMENTS = frozenset({"lexical_declaration", "variable_declaration", "expression_statement"})
+# Kinds of nodes that bind names → the field with these, or with a pattern of them.
+_BINDING = {
+    "variable_declarator": "name", "function_declaration": "name", "function_expression": "name",
+    "generator_function_declaration": "name", "generator_function": "name", "class": "name",
+    "class_declaration": "name", "arrow_function": "parameter", "catch_clause": "parameter",
+    "assignment_expression": "left", "for_in_statement": "left",
+}  # fmt: skip
+_PATTERNS = frozenset({"formal_parameters", "import_clause"})
+_NAMES = frozenset({"identifier", "shorthand_property_identifier"})
+_OF_NODE = """
+    AbortController AbortSignal AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array
+    BigUint64Array Blob Boolean Buffer DOMException DataView Date Error EvalError Event EventTarget
+    FinalizationRegistry Float32Array Float64Array Function Infinity Int16Array Int32Array Int8Array
+    Intl JSON Map Math MessageChannel NaN Number Object Promise Proxy RangeError ReferenceError
+    Reflect RegExp Set SharedArrayBuffer String Symbol SyntaxError TextDecoder TextEncoder TypeError
+    URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap
+    WeakRef WeakSet WebAssembly __dirname __filename arguments async atob btoa clearImmediate
+    clearInterval clearTimeout console decodeURI decodeURIComponent encodeURI encodeURIComponent
+    escape eval exports fetch global globalThis isFinite isNaN let module of parseFloat parseInt
+    performance process queueMicrotask require setImmediate setInterval setTimeout structuredClone
+    undefined unescape
+"""
+GLOBALS = frozenset(_OF_NODE.split())
+MODULES = {  # node's own, which lead nowhere else
+    "assert", "buffer", "crypto", "events", "fs", "os", "path", "punycode", "querystring", "stream",
+    "string_decoder", "url", "util", "zlib",
+}  # fmt: skip
+_MISTAKEN = {"buffer", "events", "stream"}  # for variables of these names
+# A module that a file has under its own name, if it has all that is taken from it: one of the
+# project's may have that name, too.
+_REQUIRED = (
+    "for (const [name, ...used] of {}) {{ const all = require(name); "
+    "if (used.every((one) => one in all)) globalThis[name] = all; }}"
+)
+_STRICT = re.compile(r"""\s*(?:(?://.*|/\*[\s\S]*?\*/)\s*)*(['"])use strict\1""")
 
 
 @languages.register("javascript")
@@ -118,13 +153,29 @@ class JavaScript(SyntaxTreeLanguage):
         is_value = body is not None and body.type != "statement_block"
         return has_return or (is_value and function.type == "arrow_function")
 
+    def lacking_names(self, code: str) -> frozenset[str]:
+        """Return the names that code reads and binds nowhere, without those of node itself.
+
+        One that code asks for by ``typeof`` may be missing.
+        """
+        walk = self._read(code)
+        if walk is None or walk.has_error:
+            return frozenset()
+        used, bound = set[str](), set(GLOBALS)
+        nodes = [walk.tree.root_node]
+        while nodes:
+            node = nodes.pop()
+            nodes += node.children
+            bound |= bound_in(node) if node.start_byte >= walk.before else set()
+            if node.type == "unary_expression" and node.children[0].type == "typeof":
+                bound.add(text_of(node.children[1]))
+            elif node.type in _NAMES:
+                used.add(text_of(node))
+        return frozenset(used - bound)
+
     def scaffolded(self, code: str) -> str:
         """Return a module that returns the code's functions by their names."""
-        try:
-            text, functions = self._module(code)
-        except SyntaxError:
-            return code
-        return f"{text}\nreturn {functions};\n"
+        return self.with_beside(code, "", scaffolding=True)
 
     def returning(self, code: str, way: str, *, tells: bool) -> str:
         """Return the module of a code whose functions return otherwise."""
@@ -151,9 +202,23 @@ class JavaScript(SyntaxTreeLanguage):
                 return text, f"{{ {', '.join(calls)} }}"
         raise SyntaxError("invalid syntax")
 
-    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:  # noqa: ARG002
+    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:
         """Return the module of a code, which needs its last line whatever scaffolding it gets."""
-        return self.scaffolded(f"{beside}\n{code}" if beside else code)
+        try:
+            text, functions = self._module(code)
+        except SyntaxError:
+            return code
+        strict = '"use strict"; ' if _STRICT.match(code) else ""
+        lacking = self.lacking_names(text) - self.names_bound(beside) if scaffolding else ()
+        head = "\n".join(filter(str.strip, (beside, _required(lacking, text))))
+        before = f"{strict}{head}\n" if head else ""
+        return f"{before}{text}\nreturn {functions};\n"
+
+    def names_bound(self, code: str) -> frozenset[str]:
+        """Return the names that a code's own statements bind."""
+        nodes = self.root_of(code).named_children
+        parts = [part for node in nodes for part in (node, *node.named_children)]
+        return frozenset(name for part in parts for name in bound_in(part))
 
     def called_names(self, code: str) -> frozenset[str]:
         """Return the names by which a box finds the code's functions; a module's own is exports."""
@@ -170,6 +235,33 @@ class JavaScript(SyntaxTreeLanguage):
             if function.name.rpartition(".")[0] in ("", "exports", "module.exports")
             or not function.in_class
         ).union(own)
+
+
+def bound_in(node: Node) -> set[str]:
+    """Return the names that a node binds itself, in patterns too."""
+    bound = node.child_by_field_name(_BINDING.get(node.type, ""))
+    patterns = [*node.named_children] if node.type in _PATTERNS else [bound] if bound else []
+    found = set()
+    while patterns:
+        part = patterns.pop()
+        if part.type in ("identifier", "shorthand_property_identifier_pattern"):
+            found.add(text_of(part))
+        elif part.type in ("assignment_pattern", "object_assignment_pattern"):
+            patterns += part.children_by_field_name("left")
+        elif part.type == "pair_pattern":
+            patterns += part.children_by_field_name("value")
+        elif part.type not in ("member_expression", "subscript_expression"):
+            patterns += part.named_children
+    return found
+
+
+def _required(names: Iterable[str], text: str) -> str:
+    """Return the statement that requires the modules of these names, "" for none."""
+    found = [
+        [name, *sorted({*re.findall(rf"\b{name}\.(\w+)", text)})]
+        for name in sorted(MODULES.difference(_MISTAKEN).intersection(names))
+    ]
+    return _REQUIRED.format(json.dumps(found)) if found else ""
 
 
 def _without_export(code: str) -> str:

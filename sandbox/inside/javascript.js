@@ -37,6 +37,7 @@
   const [GIVEN_UP, ALONE, LARGEST] = [job.given_up, job.alone, 64 * 2 ** 20];
   const [LOAD, STATE, FIRE, SURROUND] = [0, 1, 2, 3]; // the first functions that the code's process hands out
   const [RETURNED, RAISED, WAIT] = [0, 1, 1];
+  const MOST_GIVEN = 1000; // of a generator's objects of which it is told what becomes of them
   const NUMBERS = new Map([["NaN", NaN], ["Infinity", Infinity], ["-Infinity", -Infinity], ["-0", -0]]);
   const named = (...all) => new Map(all.map((kind) => [kind.name, kind]));
   const ERRORS = named(EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError);
@@ -543,34 +544,69 @@
     return [Object.prototype, null].includes(Object.getPrototypeOf(value));
   }
 
-  // Return what the other process calls to go on with a generator: 0 next, 1 return, 2 throw.
+  // Return what the other process calls to go on with a generator: 0 next, 1 return, 2 throw. At
+  // its end it tells what has become of the objects that it gave: it may have refilled one of them.
   function steps(made, kind) {
+    const all = [];
     const step = (way, value) => {
       if (way === 0) return made.next(value);
       if (way === 1) return made.return ? made.return(value) : { value, done: true };
       if (made.throw) return made.throw(value);
       throw value;
     };
-    const parts = ({ value, done }) => [Boolean(done), value];
+    const parts = ({ value, done }) => {
+      if (!done && typeof value === "object" && all.length < MOST_GIVEN) all.push(value);
+      return [Boolean(done), value, done ? all : []];
+    };
     return kind === "generator"
       ? (way, value) => parts(step(way, value))
       : async (way, value) => parts(await step(way, value));
   }
 
-  function iterator(step) {
-    const taken = (way) => (value) => {
-      const [done, item] = step(way, value);
-      return { value: item, done };
+  // Return what makes a result of a generator's step, and changes in the end what was changed there.
+  function noting() {
+    const all = [];
+    return ([done, value, last]) => {
+      if (!done && typeof value === "object" && all.length < MOST_GIVEN) all.push([value, copyOf(value)]);
+      last.forEach((now, place) => {
+        const [given, before] = all[place] ?? [];
+        if (before && !util.isDeepStrictEqual(before, now)) refill(given, now);
+      });
+      return { value, done };
     };
+  }
+
+  // Return a copy of plain data, undefined of what has more.
+  function copyOf(value) {
+    try {
+      const copy = structuredClone(Buffer.isBuffer(value) ? null : value);
+      return util.isDeepStrictEqual(copy, value) ? copy : Buffer.isBuffer(value) ? Buffer.from(value) : undefined;
+    } catch {}
+  }
+
+  function refill(target, now) {
+    if (types.isMap(target) || types.isSet(target)) {
+      target.clear();
+      for (const item of now) types.isMap(target) ? target.set(...item) : target.add(item);
+    } else if (types.isTypedArray(target)) target.set(now.subarray(0, target.length));
+    else if (types.isDate(target)) target.setTime(Number(now));
+    else {
+      for (const key of Object.keys(target)) delete target[key];
+      if (Array.isArray(target)) target.length = now.length;
+      for (const key of Object.keys(now)) define(target, key, Object.getOwnPropertyDescriptor(now, key));
+    }
+  }
+
+  function iterator(step) {
+    const note = noting();
+    const taken = (way) => (value) => note(step(way, value));
     const methods = { next: taken(0), return: taken(1), throw: taken(2), [Symbol.toStringTag]: "Generator" };
     return Object.create({ ...methods, [Symbol.iterator]() { return this; } });
   }
 
   function asyncIterator(step) {
-    const taken = (way) => async (value) => {
-      const [done, item] = await step(way, value);
-      return { value: item, done };
-    };
+    const note = noting();
+    const taken = (way) => async (value) => note(await step(way, value));
     const methods = { next: taken(0), return: taken(1), throw: taken(2) };
     methods[Symbol.toStringTag] = "AsyncGenerator";
     return Object.create({ ...methods, [Symbol.asyncIterator]() { return this; } });

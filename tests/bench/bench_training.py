@@ -40,7 +40,7 @@ def pairs_of(folder: Path, number: int) -> Pairs:
 def ours(pairs: Pairs, batch: int) -> list[float]:
     """Train for an epoch; return when each step was told of."""
     from tasks.encoders import SpecifiedEncoder, encoders  # noqa: PLC0415 - in a process of its own
-    from tasks.training.data import _benchmark_of_pairs  # noqa: PLC0415
+    from tasks.inputs.formats import benchmark_of_pairs  # noqa: PLC0415
     from tasks.training.job import TrainingJob, TrainingProgress  # noqa: PLC0415
     from tasks.training.recipes import RECIPES  # noqa: PLC0415
     from tasks.training.trainer import train  # noqa: PLC0415
@@ -48,7 +48,7 @@ def ours(pairs: Pairs, batch: int) -> list[float]:
     found: Any = encoders.get("minilm")
     spec = found.spec.model_copy(update={"code_length": 256, "query_length": 256})
     recipe = RECIPES["cosqa-plus"].model_copy(update={"epochs": 1, "batch_size": batch})
-    dev = _benchmark_of_pairs(
+    dev = benchmark_of_pairs(
         Pairs.of("dev", zip(pairs.queries[:4], pairs.codes[:4], strict=True), Counter())
     )
     times: list[float] = []

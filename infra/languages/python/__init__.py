@@ -42,6 +42,7 @@ class Python(Language):
     signature_of = staticmethod(signature.signature_of)
     scaffolded = staticmethod(scaffolding.scaffolded)
     with_beside = staticmethod(scaffolding.with_beside)
+    lacking_names = staticmethod(scaffolding.lacking_names)
     receiver_attributes = staticmethod(scaffolding.receiver_attributes)
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)

@@ -2,7 +2,7 @@
 
 import ast
 
-from infra.languages.python.syntax import parse
+from infra.languages.python.syntax import parse, parse_or_none
 
 
 def with_imports(code: str, lines: str) -> str:
@@ -46,11 +46,17 @@ def _parts(code: str) -> tuple[str, str]:
 
 
 def joined(first: str, more: str) -> str:
-    """Return two texts of statements as one, in which the second binds what both would bind."""
+    """Return two texts of statements as one, in which the second binds what both would bind.
+
+    Those of another language stand one behind the other.
+    """
     if not first.strip() or not more.strip():
         return first.strip() or more.strip()
-    again = {name for statement in parse(more).body for name in names_bound_by(statement)}
-    kept = (node for node in parse(first).body if not again.issuperset(names_bound_by(node)))
+    nodes, others = map(parse_or_none, (first, more))
+    if nodes is None or others is None:
+        return f"{first.strip()}\n{more.strip()}"
+    again = {name for statement in others.body for name in names_bound_by(statement)}
+    kept = (node for node in nodes.body if not again.issuperset(names_bound_by(node)))
     return "\n".join((*map(ast.unparse, kept), more.strip()))
 
 

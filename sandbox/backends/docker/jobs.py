@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 from pydantic import Field, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from infra.errors import BoxLostError
+from infra.errors import BoxLostError, MachineBusyError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.harnesses import COMPILED, harness_of
@@ -133,7 +133,7 @@ def read_result(answer: Mapping[str, object]) -> ExecutionResult:
 
 def _valid(kind: type[Answer], fields: Mapping[str, object]) -> Answer:
     if STARVED in (fields.get("outcome"), fields.get("stopped_by")):
-        raise BoxLostError(
+        raise MachineBusyError(
             "the machine was too busy to judge a program, which had no core for most of "
             f"{MOST_WAITING} times its limit; let fewer boxes run at once (sandbox.slots)"
         )

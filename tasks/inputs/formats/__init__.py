@@ -87,23 +87,7 @@ class Format(ABC):
 
     def benchmark(self) -> Benchmark:
         """Return it as a benchmark: of pairs, one whose codes are those of the pairs."""
-        pairs = _refuse_none(self.path, self.pairs())
-        both = [*zip(map(Query.of, pairs.queries), map(Code.of, pairs.codes), strict=True)]
-        labels = {
-            (query.query_id, code.code_id): Label(
-                query_id=query.query_id, code_id=code.code_id, origin="pairs", relevance=1.0
-            )
-            for query, code in both
-        }
-        info = SourceInfo(name="pairs", licence="unknown", revision=pairs.fingerprint, location="")
-        return Benchmark(
-            name=fit_name(pairs.name, "pairs"),
-            label_origin="pairs",
-            queries=tuple({query.query_id: query for query, _ in both}.values()),
-            codes=tuple({code.code_id: code for _, code in both}.values()),
-            labels=tuple(labels.values()),
-            sources=(info,),
-        )
+        return benchmark_of_pairs(_refuse_none(self.path, self.pairs()))
 
 
 class BenchmarkFormat(Format):
@@ -219,6 +203,26 @@ def read_query_texts(path: Path) -> QueryTexts:
             f'{printable(path)} holds no queries: write lines such as {{"query": "..."}}'
         )
     return queries
+
+
+def benchmark_of_pairs(pairs: Pairs) -> Benchmark:
+    """Return a benchmark whose queries, codes and labels are those of pairs."""
+    both = [*zip(map(Query.of, pairs.queries), map(Code.of, pairs.codes), strict=True)]
+    labels = {
+        (query.query_id, code.code_id): Label(
+            query_id=query.query_id, code_id=code.code_id, origin="pairs", relevance=1.0
+        )
+        for query, code in both
+    }
+    info = SourceInfo(name="pairs", licence="unknown", revision=pairs.fingerprint, location="")
+    return Benchmark(
+        name=fit_name(pairs.name, "pairs"),
+        label_origin="pairs",
+        queries=tuple({query.query_id: query for query, _ in both}.values()),
+        codes=tuple({code.code_id: code for _, code in both}.values()),
+        labels=tuple(labels.values()),
+        sources=(info,),
+    )
 
 
 def split_path(folder: Path, split: PairSplit) -> Path:

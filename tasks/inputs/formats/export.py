@@ -51,8 +51,9 @@ class Export(BenchmarkFormat):
         """The benchmark's name."""
         return self.benchmark().name
 
-    def benchmark(self, *, needs_labels: bool = True) -> Benchmark:  # noqa: ARG002 - an export has some
-        """Return the benchmark that it was written from."""
+    def benchmark(self, *, needs_labels: bool = True) -> Benchmark:
+        """Return the benchmark that it was written from, which has labels."""
+        del needs_labels
         return self._benchmark
 
     @cached_property

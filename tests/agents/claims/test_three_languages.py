@@ -48,7 +48,12 @@ class Row(Record):
 
 TABLE = tomllib.loads(Path(__file__).with_name("three_languages.toml").read_text("utf-8"))
 ROWS = [Row.model_validate(row) for row in TABLE["rows"]]
-ALWAYS = {"javascript-writes", "javascript-contains"}  # all take minutes
+ALWAYS = {
+    "javascript-writes",
+    "javascript-contains",
+    "javascript-parts",
+    "python-parts",
+}  # all take minutes
 BY_LANGUAGE = [
     pytest.param(name, row, id=key, marks=() if key in ALWAYS else pytest.mark.nightly)
     for name in ADAPTERS

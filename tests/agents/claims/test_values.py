@@ -6,8 +6,10 @@ Covers `agents.claims.values`.
 import array
 import math
 from collections import OrderedDict, deque
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import groupby
 
 import numpy as np
 from hypothesis import given
@@ -37,6 +39,22 @@ def test_what_is_equal_but_for_kind_and_last_digits_is_alike() -> None:
         first, second = plain(one), plain(other)
         assert alike([first], [second]), (one, other)
         assert alike([second], [first]), (one, other)
+
+
+def refilled(*contents: list[int]) -> Iterator[list[int]]:
+    """Yield one list for all contents."""
+    kept: list[int] = []
+    for content in contents:
+        kept[:] = content
+        yield kept
+
+
+def test_parts_are_what_a_list_of_them_holds_and_groups_are_read_at_their_turn() -> None:
+    assert plain(refilled([1], [2], [3])) == [[3], [3], [3]] == plain(list(refilled([1], [2], [3])))
+    assert plain((part, 1) for part in refilled([1], [2])) == [[[2], 1], [[2], 1]]
+    assert plain(part.copy() for part in refilled([1], [2])) == [[1], [2]]
+    assert plain(groupby("aab")) == [["a", ["a", "a"]], ["b", ["b"]]]
+    assert plain(group for _, group in groupby("aab")) == [["a", "a"], ["b"]]
 
 
 def test_what_differs_is_not_alike() -> None:

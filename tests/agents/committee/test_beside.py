@@ -3,7 +3,7 @@
 Covers `agents.gates.stubs`, `agents.roles.write`, `agents.committee.tester`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,10 +11,13 @@ import pytest
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Configuration
 from sandbox.base import Sandbox
+from tests.agents.committee.test_boxed_languages import LIMITS_HERE
 from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, roles, said_to_arbiter
 from tests.agents.committee.test_specified import RIGHT, screened, specified
 from tests.agents.conftest import IN_DOUBT, Bench, rule
+from tests.fakes.llm_server import ScriptedServer, fenced
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.real_sandbox import real_sandbox
 
 CODE = RIGHT.replace("n = n % len(items)", "n = Number(n) % size(items)")
 BESIDE = "from operator import index as Number\ndef size(items):\n    return len(items)"
@@ -86,14 +89,17 @@ async def test_what_a_screener_puts_there_is_there_for_claims(
 
 
 @pytest.mark.docker
-async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench, sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("body", ["raise ValueError(items)", "return 0", "return 1"])
+async def test_what_rests_on_it_is_no_failure_of_the_code(
+    bench: Bench, sandbox: Sandbox, body: str
+) -> None:
     lacking = screened("clear_match")
-    raises = BESIDE.replace("return len(items)", "raise ValueError(items)")
-    lacking["steps"][0]["reply"]["beside"] = raises
+    lacking["steps"][0]["reply"]["beside"] = BESIDE.replace("return len(items)", body)
     annotation = await judged(bench, sandbox, "spec", specified(), lacking, written("", ""))
     assert (annotation.path, annotation.label) == ("unclear_not_run", 1)
+    assert "value_reader" not in roles(annotation)
     execution, *_ = annotation.executions
-    assert "ValueError" in {case.error_type for case in execution.result.tests}
+    assert execution.result.outcome != "passed"
 
 
 @pytest.mark.docker
@@ -153,3 +159,99 @@ async def test_a_program_stands_where_nobody_can_write_a_better_or_a_second_one(
     annotation = await bench.committee(fails, configuration="spec").judge(pair)
     assert roles(annotation) == ["specifier", "screener", "writer", "blind_writer", "arbiter"]
     assert [run.program for run in annotation.executions] == [good]
+
+
+SUMS = """function total(items) {
+  let sum = 0;
+  for (const item of items) if (isEven(item)) sum += item;
+  return sum;
+}"""
+TELLS = """function total(items) {
+  const sums = { even: 0 };
+  for (const item of items) if (item % 2 === 0) sums.even += item;
+  log(sums);
+  return sums.even;
+}"""
+IS_EVEN = "const isEven = (n) => n % 2 === 0;"
+NOTHING = "function isEven(n) {}"
+LOG = "const log = () => {};"
+ADDS = "function add(items) { return items.filter((n) => n % 2 === 0).reduce((a, b) => a + b, 0); }"
+LONG = TELLS.replace(
+    "const sums", "if (items.length > 3) return add(items);\n  const sums"
+).replace("  log(sums);\n", "")
+CASES = {  # code, stubs, label by claims, None where they are no evidence
+    "a helper": (SUMS, IS_EVEN, 1),
+    "a logger": (TELLS, LOG, 1),
+    "a module of node's own that nobody required": (TELLS.replace("log(", "util.inspect("), "", 1),
+    "a helper of a method": (
+        "total(items) { return items.filter(isEven).reduce((a, b) => a + b, 0); }", IS_EVEN, 1,
+    ),
+    "a class": (
+        TELLS.replace("{ even: 0 }", "new Sums()").replace("log(sums);", ""),
+        "class Sums { constructor() { this.even = 0; } }", 1,
+    ),
+    "a constant that is made up": (
+        TELLS.replace("=== 0", "=== 0 && item < LIMIT").replace("log(sums);", ""),
+        "const LIMIT = 3;", None,
+    ),
+    "a helper in place of one that does nothing": (SUMS, NOTHING, None),
+    "an import of what a module lacks": (SUMS, "const { isEven } = require('util');", None),
+    "wrong whatever the logger does": (TELLS.replace("even +=", "even ="), LOG, 0),
+    "wrong, with stubs that do all of the work": (
+        "function total(items) {\n  return add(items);\n}", ADDS, None,
+    ),
+    "wrong where its helper does nothing": (LONG, "function add(items) {}", None),
+    "wrong, with stubs that replace it": (
+        SUMS.replace("+=", "="), f"{IS_EVEN}\n{ADDS.replace('add', 'total')}", None,
+    ),
+}  # fmt: skip
+ALWAYS = {
+    "a helper",
+    "a helper in place of one that does nothing",
+    "wrong whatever the logger does",
+}
+EXAMPLES = "[1, 2, 3, 4] => 6\n[] => 0\n[2] => 2\n[2, 2, 5] => 4\n[1, 3] => 0"
+VALUES = dict(line.split(" => ") for line in EXAMPLES.splitlines())
+
+
+class Reader(ScriptedServer):
+    """A second reader who demands what the query does."""
+
+    def _step(self, call: Mapping[str, Any]) -> Mapping[str, Any]:
+        if call["role"] != "value_reader":
+            return super()._step(call)
+        arguments = fenced("arguments", call["messages"][1]["content"])
+        return {"reply": {"reason": "r", "value": VALUES[arguments]}}
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.nightly) for name in CASES],
+)
+async def test_a_run_of_javascript_is_evidence_where_it_does_not_rest_on_stubs(
+    bench: Bench, name: str
+) -> None:
+    code, beside, label = CASES[name]
+    adapter = "function answer(items) { return total(items); }"
+    said = {"reason": "r", "verdict": "unclear_behaviour", "adapter": adapter, "call": ""}
+    demands = {"reading": "r", "demands": "r", "left_open": "", "clarity": "clear"}
+    bench.serve(
+        [
+            rule("specifier", {"reply": demands | {"examples": EXAMPLES}}),
+            rule("screener", {"reply": said | {"beside": beside}}),
+            written("", ""),
+            ANSWERS,
+        ],
+        Reader,
+    )
+    query = Query.of("javascript sum of the even numbers of an array")
+    async with real_sandbox(LIMITS_HERE) as sandbox:
+        committee = bench.committee(sandbox, configuration="spec", evidence="read")
+        made = await committee.judge(Pair(query=query, code=Code.of(code, language="javascript")))
+    if label is None:
+        assert (made.path, made.support == "valid_oracle") == ("unclear_not_run", False)
+    else:
+        path = "claims_hold" if label else "claims_fail"
+        assert (made.path, made.label, made.support) == (path, label, "valid_oracle"), made.reason
+    assert "names that the code lacks" in told_to(bench, "screener")

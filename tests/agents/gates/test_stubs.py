@@ -1,6 +1,6 @@
 """Laws of what may stand beside the code, and attacks by it.
 
-Covers `agents.gates.stubs` and what the committee does with it.
+Covers `agents.gates.stubs`, `agents.gates.script_stubs` and what the committee does with it.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from agents.claims.adapter import adapter_fault
 from agents.evidence import Draft, RunOutcome
 from agents.gates.outcomes import PythonRules
 from agents.gates.static_checks import faults_of, sets_on_modules
-from agents.gates.stubs import functions_of, stub_fault, usable_stubs
+from agents.gates.stubs import functions_of, stand_ins, stub_fault, usable_stubs
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
 from infra.languages.python import Python
@@ -261,3 +261,87 @@ async def test_what_no_check_finds_is_held_by_the_sandbox_or_fails_apart(
         beside_it, apart = await box.run(program), await box.run(program, isolated=True)
     assert apart.outcome != "passed", apart
     assert beside_it.outcome != "passed" or name == "reads", beside_it
+
+
+SCRIPT = (
+    "function total(items) { return clean(items).filter(isOk).length + LIMIT + _.size(items); }"
+)
+ALLOWED_SCRIPTS = [
+    "",
+    "const clean = (x) => x;\nfunction isOk(x) { return ok(x); }\nfunction ok(x) { return true; }",
+    "const LIMIT = 3, _ = { size: (x) => x.length };",
+    "const fs = require('node:fs');\nconst clean = (x) => [fs.existsSync(x)];",
+    "class _ { constructor() { this.x = 1; } static size(x) { const y = {}; y.z = x; return y; } }",
+]
+REFUSED_SCRIPTS = {
+    "function total(items) { return 6; }": "total is no name",
+    "const { filter } = [];": "filter is no name",
+    "const Math = { max: () => 6 };": "Math is no name",
+    "const _ = require('lodash');": "line 1 has require of lodash",
+    "const clean = (x) => require(x);": "line 1 has require of x",
+    "const load = require;": "line 1 has require of something else",
+    "Array.prototype.filter = () => [];": "line 1 is no require",
+    "if (true) var clean = 1;": "line 1 is no require",
+    "let clean;": "line 1 is no require",
+    "import clean from 'clean';": "line 1 is no require",
+    "const clean = (x) => { Number.isNaN = x; };": "line 1 has a change of Number",
+    "const fs = require('fs');\nfunction clean() { fs.x = 6; }": "line 2 has a change of fs",
+    "function clean(x) {\n  return x.constructor.prototype;\n}": "line 2 has prototype",
+    "function clean(x) { return x['__proto__']; }": "line 1 has __proto__",
+    "function clean() { return { valueOf: () => 6 }; }": "line 1 has valueOf",
+    "function clean() { return globalThis.total; }": "line 1 has globalThis",
+    "const clean = Function('return 6');": "line 1 has Function",
+    "const clean = (": "it is no JavaScript",
+}
+
+
+@pytest.mark.parametrize("text", ALLOWED_SCRIPTS)
+def test_definitions_may_stand_beside_javascript(text: str) -> None:
+    assert stub_fault(text, SCRIPT, "javascript") == ""
+    assert usable_stubs(text, SCRIPT, "javascript") == text
+
+
+@pytest.mark.parametrize("text", REFUSED_SCRIPTS)
+def test_anything_else_is_refused_beside_javascript(text: str) -> None:
+    assert stub_fault(text, SCRIPT, "javascript").startswith(REFUSED_SCRIPTS[text])
+    assert usable_stubs(text, SCRIPT, "javascript") == ""
+    both = f"const LIMIT = 3;\n{text}"
+    kept = usable_stubs(both, SCRIPT, "javascript")
+    assert kept in ("", "const LIMIT = 3;")
+    assert stub_fault(text or "x", "const f = (x) => x;", "javascript") != ""
+
+
+@pytest.mark.parametrize(
+    ("stubs", "language", "kept", "names"),
+    [
+        ("import os\ndef clean(x): return x", "python", "import os", ["clean"]),
+        ("from helpers import clean", "python", "", []),
+        ("_cached = None", "python", "", []),
+        (
+            "const fs = require('fs');\nconst _ = {};",
+            "javascript",
+            "const fs = require('fs');",
+            ["_"],
+        ),
+        ("const { clean } = require('util');", "javascript", "", ["clean"]),
+        ("const fs = require('fs');", "javascript", "", []),
+        ("", "go", "", []),
+    ],
+)
+def test_what_an_agent_made_up_is_stood_in_for_and_imports_stay(
+    stubs: str, language: str, kept: str, names: list[str]
+) -> None:
+    made = stand_ins(stubs, language)
+    assert len(made) == 2 * bool(names)
+    for text in made:
+        assert text.startswith(kept)
+        assert all(f"{name} =" in text for name in names)
+
+
+def test_stand_ins_of_python_give_nothing_or_themselves() -> None:
+    nothing, itself = stand_ins("def clean(x): return x", "python")
+    space: dict[str, Any] = {}
+    exec(nothing, space)
+    assert space["clean"](1, 2) is None
+    exec(itself, space)
+    assert space["clean"].part(3) is space["clean"]

@@ -12,6 +12,7 @@ from agents.claims.program import claim_runs, claims_program
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
+from infra.errors import MachineBusyError
 from infra.languages.python import Python
 from infra.languages.python.mutation import mutants_of
 from infra.languages.python.scaffolding import scaffolded
@@ -79,6 +80,22 @@ async def test_a_mutant_that_does_not_run_to_its_end_is_left_out_of_the_score(ou
     assert report.trials
     assert (report.killed, report.survivors) == (0, ())
     assert set(report.faults) == {Gate.KILLS_MUTANTS}
+
+
+class Starving(FakeBox):
+    """A box in which one of a program's mutants had no core."""
+
+    async def run(self, program: str, **given: Any) -> ExecutionResult:
+        if "value <= low" in (given.get("code") or ""):
+            raise MachineBusyError("the machine was too busy")
+        return await super().run(program, **given)
+
+
+async def test_a_mutant_that_had_no_core_is_left_aside_and_the_program_is_judged() -> None:
+    report = await inspected(GOOD, Starving(lambda program, installed: PASSED, frozenset()))
+    ends = Counter(run.outcome for run in report.trials)
+    assert (ends["timeout"], report.faults) == (1, {})
+    assert ends["assertion_failed"] == len(report.trials) - 1 >= 2
 
 
 @pytest.mark.parametrize(

@@ -70,3 +70,48 @@ def test_what_tells_of_errors_stays_and_values_do_not() -> None:
 
 def test_code_that_cannot_be_read_has_no_mutants() -> None:
     assert LANGUAGE.mutants_of("function (", 5) == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("function f(a, { b, c: d, ...e }, [g = LIMIT]) { return a + b + d + e + g; }", {"LIMIT"}),
+        ("const f = (text) => `${trim(text)} ${text.length}`;", {"trim"}),
+        ("join(a) { return this.own + _.map(a, { key, other: value }); }", {"_", "key", "value"}),
+        ("function f() { try { go(); } catch (error) { return error; } }", {"go"}),
+        ("for (const key of Object.keys(table)) { count = key; count += 1; }", {"table"}),
+        ("function f() { return typeof window === 'undefined' ? Buffer : window; }", set()),
+        ("class A extends Base { m() { return new A(require('x'), __dirname); } }", {"Base"}),
+        ("function f(", set()),
+    ],
+)
+def test_code_lacks_the_names_that_it_reads_and_neither_binds_nor_asks_for(
+    code: str, names: set[str]
+) -> None:
+    assert LANGUAGE.lacking_names(code) == names
+
+
+def test_stubs_come_before_a_function_and_before_the_class_that_is_made_for_a_method() -> None:
+    for code in ("function f(a) { return clean(a); }", "f(a) { return clean(a); }"):
+        module = LANGUAGE.with_beside(code, "const clean = Number;", scaffolding=True)
+        assert module.startswith("const clean = Number;\n")
+        assert LANGUAGE.lacking_names(module) == set()
+    strict = LANGUAGE.with_beside("'use strict';\nf(a);", "let x = 1;", scaffolding=False)
+    assert strict.startswith('"use strict"; let x = 1;\n')
+
+
+@pytest.mark.parametrize(
+    ("code", "required"),
+    [
+        ("function f(a) { return fs.readFileSync(a) + fs.x; }", '[["fs", "readFileSync", "x"]]'),
+        ("function f(a) { return path.join(a) && util; }", '[["path", "join"], ["util"]]'),
+        ("function f(path) { return path.join(events); }", ""),
+        ("const fs = require('fs');\nfunction f(a) { return fs.existsSync(a); }", ""),
+    ],
+)
+def test_modules_of_node_are_there_by_their_own_names_where_they_have_what_is_taken(
+    code: str, required: str
+) -> None:
+    module = LANGUAGE.with_beside(code, "", scaffolding=True)
+    assert (required in module, "globalThis" in module) == (True, bool(required))
+    assert "globalThis" not in LANGUAGE.with_beside(code, "", scaffolding=False)

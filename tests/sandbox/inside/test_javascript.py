@@ -19,10 +19,32 @@ async function later(n) { await null; if (n < 0) throw new TypeError("below"); r
 function prints(text) { console.log(text); }
 function pair() { const one = { name: "a" }; one.self = one; return [one, one]; }
 class Box {}
-return { same, sorts, fails, maps, counts, adder, later, prints, pair, Box, LIMIT: 12 };
+function fill(one, key) {
+  if (Array.isArray(one)) (Array.isArray(one[0]) ? one[0] : one).push(key);
+  else if (one instanceof Map) one.set(key, 1);
+  else if (one instanceof Set) one.add(key);
+  else if (Buffer.isBuffer(one)) one.write(key);
+  else one[key] = 1;
+  return one;
+}
+function* refills(make) {
+  const one = make();
+  for (const key of "ab") yield fill(one, key);
+}
+async function* refillsLater(make) { yield* refills(make); }
+function* parts() { yield [1, 2]; yield [3, 4]; }
+const LIMIT = 12;
+const generators = { refills, refillsLater, parts };
+return { same, sorts, fails, maps, counts, adder, later, prints, pair, Box, LIMIT, ...generators };
 """
 PROGRAM = """
 const { same, sorts, fails, maps, counts, adder, later, prints, pair, LIMIT } = require("target");
+const { refills, refillsLater, parts } = require("target");
+const REFILLED = [
+  [() => [], ["a", "b"]], [() => ({}), { a: 1, b: 1 }], [() => [[]], [["a", "b"]]],
+  [() => new Set(), new Set("ab")], [() => Buffer.alloc(1), Buffer.from("b")],
+  [() => new Map(), new Map([["a", 1], ["b", 1]])],
+];
 const VALUES = [
   null, undefined, true, 0, -0, 1.5, NaN, Infinity, -Infinity, 12345678901234567890n, "",
   "é\\u0000😀", [], [[1], [2, [3]]], {}, { a: { b: 1 }, "": 2 }, new Map([[1, { a: 2 }], ["k", 3]]),
@@ -50,6 +72,21 @@ function test_functions_go_both_ways() {
 function test_generators() {
   assert.deepStrictEqual([...counts(3)], [0, 1, 2]);
 }
+async function test_what_a_generator_refills_is_what_it_was_last() {
+  for (const [make, last] of REFILLED) {
+    assert.deepStrictEqual([...refills(make)], [last, last]);
+    const given = [];
+    for await (const one of refillsLater(make)) given.push(one);
+    assert.deepStrictEqual(given, [last, last]);
+  }
+  const [first] = refills(() => []);
+  assert.deepStrictEqual(first, ["a"]);
+}
+function test_what_is_done_to_a_part_stays() {
+  const given = [];
+  for (const part of parts()) given.push(part.reverse());
+  assert.deepStrictEqual(given, [[2, 1], [4, 3]]);
+}
 async function test_promises() {
   assert.strictEqual(await later(3), 3);
   await assert.rejects(() => later(-1), TypeError);
@@ -64,7 +101,7 @@ function test_prints() {
   prints("printed");
 }
 """
-TESTS = 8
+TESTS = 10
 
 
 def test_a_language_has_the_command_line_of_its_harness() -> None:

@@ -11,7 +11,6 @@ from infra.errors import PublishError
 from tasks.benchmarks import (
     benchmark_fingerprint,
     qrels_of,
-    read_benchmark,
     read_manifest,
     write_benchmark,
 )
@@ -24,6 +23,7 @@ from tasks.benchmarks.sealing import (
     unseal_benchmark,
     write_answers,
 )
+from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import QUERIES, agents_benchmark, people_benchmark
 
 Content = dict[str, Any]  # of a file of answers

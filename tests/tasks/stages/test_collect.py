@@ -3,13 +3,13 @@
 Covers `tasks.stages.collect` and `infra.store.corpus`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from prefect.logging import disable_run_logger
 
-from infra.collected import StoredCollection, Streamed
+from infra.collected import StoredCollection
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import Database, corpus, open_database
 from tasks.runtime.caching import is_done
@@ -39,7 +39,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     read = JsonLinesSource.read
 
-    def counted(self: JsonLinesSource) -> dict[str, Streamed]:
+    def counted(self: JsonLinesSource) -> Mapping[str, Content]:
         found.append("read")
         return read(self)
 

@@ -1,0 +1,113 @@
+"""Stubs of code in JavaScript, checked as `agents.gates.stubs` checks Python's.
+
+Code and asserts are in two processes there, so that no stub leads to an assert.
+"""
+
+from collections.abc import Collection, Iterator
+
+from tree_sitter import Node
+
+from infra.languages.javascript import GLOBALS, MODULES, JavaScript, bound_in
+from infra.syntax.syntax_tree import text_of
+
+_NAMES = {
+    "Function", "Proxy", "Reflect", "eval", "exports", "global", "globalThis", "module", "process",
+}  # fmt: skip
+_PARTS = {
+    "__proto__", "defineProperties", "defineProperty", "prototype", "setPrototypeOf", "toJSON",
+    "toPrimitive", "valueOf",
+}  # fmt: skip
+_DECLARATIONS = {"lexical_declaration", "variable_declaration"}
+_DEFINITIONS = _DECLARATIONS | {
+    "function_declaration", "generator_function_declaration", "class_declaration", "comment",
+    "empty_statement",
+}  # fmt: skip
+_LANGUAGE = JavaScript()
+
+
+def script_stub_fault(text: str, code: str) -> str:
+    """Return why lines cannot be stubs of a code, "" where they can."""
+    lacking, root = _LANGUAGE.lacking_names(code), _root_of(text)
+    if root is None or root.has_error:
+        return "it is no JavaScript"
+    if not lacking:
+        return "the code lacks no name"
+    faults = (one for node in root.named_children for one in _statement_faults(node, code, lacking))
+    return next(faults, "") or next(_tree_faults(root, lacking), "")
+
+
+def fitting_script_stubs(text: str, code: str) -> str:
+    """Return lines without statements that bind what the code does not lack, "" at a fault."""
+    lacking, root = _LANGUAGE.lacking_names(code), _root_of(text)
+    nodes = root.named_children if root else ()
+    left = (text_of(node) for node in nodes if not any(_statement_faults(node, code, lacking)))
+    fitting = "\n".join(left)
+    return "" if script_stub_fault(fitting, code) else fitting
+
+
+def script_parts(text: str) -> tuple[list[str], list[str]]:
+    """Return the statements that require modules by their own names, and the names of others."""
+    root = _root_of(text)
+    nodes = root.named_children if root else []
+    kept = [node for node in nodes if _is_import(node) and _names_of(node) <= MODULES]
+    names = (name for node in nodes if node not in kept for name in _names_of(node))
+    return [*map(text_of, kept)], sorted({*names})
+
+
+def _names_of(statement: Node) -> set[str]:
+    return {name for one in (statement, *_declared_in(statement)) for name in bound_in(one)}
+
+
+def _root_of(text: str) -> Node | None:
+    try:
+        return _LANGUAGE.root_of(text)
+    except SyntaxError:
+        return None
+
+
+def _declared_in(statement: Node) -> list[Node]:
+    parts = statement.named_children if statement.type in _DECLARATIONS else []
+    return [part for part in parts if part.type == "variable_declarator"]
+
+
+def _is_import(statement: Node) -> bool:
+    values = [one.child_by_field_name("value") for one in _declared_in(statement)]
+    return bool(values) and all(one and text_of(one).startswith("require(") for one in values)
+
+
+def _statement_faults(node: Node, code: str, lacking: Collection[str]) -> Iterator[str]:
+    """Yield why a statement may not stand outside functions, or bind what it binds."""
+    declared = _declared_in(node)
+    is_valued = all(one.child_by_field_name("value") for one in declared)
+    if node.type not in _DEFINITIONS or not is_valued:
+        yield f"line {node.start_point.row + 1} is no require, definition or constant"
+    known = GLOBALS.union(_LANGUAGE.identifiers(code)) - {*lacking}
+    yield from (
+        f"{name} is no name that the code lacks" for name in sorted(_names_of(node) & known)
+    )
+
+
+def _tree_faults(root: Node, lacking: Collection[str]) -> Iterator[str]:
+    """Yield forbidden operations anywhere in the lines."""
+    nodes = [root]
+    while nodes:
+        node = nodes.pop()
+        nodes += reversed(node.children)
+        word = _word_of(node)
+        if word and word not in lacking:
+            yield f"line {node.start_point.row + 1} has {word}"
+
+
+def _word_of(node: Node) -> str:
+    """Return what a node has that no definition needs, "" for nothing."""
+    text, field = text_of(node), node.child_by_field_name("left")
+    if node.type == "identifier" and text in _NAMES:
+        return text
+    if node.type in ("property_identifier", "string_fragment") and text in _PARTS:
+        return text
+    if node.type == "identifier" and text == "require":
+        given = node.next_sibling.named_children if node.next_sibling else []
+        name = text_of(given[0]).strip("'\"").removeprefix("node:") if given else "something else"
+        return "" if name in MODULES else f"require of {name}"
+    changed = text_of(field).partition(".")[0] if field and "assignment" in node.type else ""
+    return f"a change of {changed}" if changed in GLOBALS | MODULES else ""
