@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prefect.logging import disable_run_logger
 
-from infra.collected import StoredCollection
+from infra.collected import Content, StoredCollection
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import Database, corpus, open_database
 from tasks.runtime.caching import is_done
