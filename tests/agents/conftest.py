@@ -41,7 +41,10 @@ def rule(role: str, *steps: dict[str, Any], **where: str) -> dict[str, Any]:
 
 SPECIFIED = rule("specifier", {"reply": SPECIFICATION})
 # No code with one parameter takes the arguments of its example.
-UNFIT = rule("specifier", {"reply": SPECIFICATION | {"examples": "'abc', 1 => 'cba'"}})
+UNFIT = rule(
+    "specifier",
+    {"reply": SPECIFICATION | {"examples": "'abc', 1 => 'cba'\n'ab', 2 => 'ba'\n'a', 3 => 'a'"}},
+)
 # No claim is run, and reading does not decide: a test program is written.
 IN_DOUBT = (
     UNFIT,

@@ -50,7 +50,7 @@ class Scripted:
             screening["verdict"] = "unclear_behaviour"
         said = {
             **self.replies,
-            "specifier": SPECIFICATION | {"examples": ""},
+            "specifier": SPECIFICATION | {"examples": "", "cannot_show": "open"},
             "screener": screening,
         }
         for role in _AGENTS:

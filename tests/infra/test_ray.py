@@ -322,7 +322,7 @@ def test_a_cluster_whose_judges_cannot_reach_what_they_need_is_refused(
 def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plan: Any = SimpleNamespace(pairs=1, taken=1, pairs_file=tmp_path / "pairs")
+    plan: Any = SimpleNamespace(pairs=1, taken=1, collection="c", pairs_file=tmp_path / "pairs")
     nothing: Any = None
     run = AnnotationRun.of(nothing, nothing, Settings(store=StoreSettings(folder=tmp_path)))
     monkeypatch.setattr(annotate, "plan_run", lambda *_, **__: Completed(data=(None, plan)))
@@ -330,6 +330,9 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch.setattr(annotate, "choose_pairs", lambda *_, **__: Completed(data=[plan]))
     monkeypatch.setattr(annotate, "check_answer", lambda *_: None)
     monkeypatch.setattr(annotate, "start_workers", lambda *_: None)
+    monkeypatch.setattr(annotate, "spending_of", lambda *_: ([], None))
+    monkeypatch.setattr(annotate, "spending_document", lambda *_: None)
+    monkeypatch.setattr(annotate, "show", lambda *_: None)
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     with pytest.raises(SettingsError, match="2 machines"):
         annotate.judge_candidates(run)

@@ -75,7 +75,7 @@ async def test_code_that_fails_them_as_the_reading_says_is_none_and_costs_no_wor
 
 
 async def test_a_single_failure_of_a_code_that_is_read_as_none_costs_no_word(bench: Bench) -> None:
-    examples = "[1], 0 => [1]\n[1, 2], 5 => [2, 1]"
+    examples = "[1], 0 => [1]\n[2], 0 => [2]\n[1, 2], 5 => [2, 1]"
     annotation = await judged(bench, WRONG, "clear_non_match", examples=examples)
     assert told(annotation) == ("clear_non_match", 0, "screener", "screened")
     assert roles(annotation) == []

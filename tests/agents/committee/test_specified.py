@@ -296,7 +296,9 @@ async def test_the_writer_learns_why_an_adapter_failed_that_nobody_could_mend(be
 
 
 async def test_where_there_is_no_example_no_message_speaks_of_one(bench: Bench) -> None:
-    script = [specified(examples=""), screened("unclear_behaviour", ""), ANSWERS]
+    script = [
+        specified(examples="", cannot_show="open"), screened("unclear_behaviour", ""), ANSWERS,
+    ]  # fmt: skip
     program = rule("writer", {"reply": {"reading": "r", "program": ""}})
     arbiter = rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
     bench.serve([*script, program, arbiter])

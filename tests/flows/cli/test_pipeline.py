@@ -216,7 +216,12 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
         done.append(name)
         return name, []
 
-    for name in ("collect_candidates", "judge_candidates", "publish_labels", "score_benchmarks"):
+    for name in (
+        "collect_candidates",
+        "judge_as_far_as_asked",
+        "publish_labels",
+        "score_benchmarks",
+    ):
         monkeypatch.setattr(module, name, lambda *_, name=name: note(name))
     monkeypatch.setattr(module, "export_sentence", lambda *_: "")
     module.benchmark.fn(without_agents)
