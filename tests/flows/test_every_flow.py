@@ -85,8 +85,7 @@ def _commands(world: World) -> list[list[str]]:
     leaderboard = ["leaderboard", "--benchmark", exported, "--method", "bm25", *places]
     return [
         world.command("benchmark", "--top-k", "3")[1:],
-        world.command("annotate", "--top-k", "4")[1:],
-        world.command("annotate", "--top-k", "3", "--until-ranked", "2",
+        world.command("annotate", "--top-k", "4", "--until-ranked", "2",
                       "--method", "bm25", "--method", "tf-idf")[1:],
         world.command("collect", "--top-k", "5")[1:],
         *(world.command(name, "--top-k", "3")[1:] for name in ("generate", "publish")),
