@@ -155,7 +155,7 @@ class Pipeline:
         store_annotations(self.database, judged.annotations)
         text_of = {pair.key: Key(pair.query.text, pair.code.text) for pair in pairs}
         in_order = read_keys(of_round.pairs_file).to_pylist()
-        return pending, [text_of[PairKey(**key)] for key in in_order]
+        return pending, [text_of[PairKey(key["query_id"], key["code_id"])] for key in in_order]
 
     def published(self, search: SearchReference) -> dict[Key, int]:
         """Return the labels that an export would have now."""
