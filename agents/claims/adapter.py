@@ -7,12 +7,14 @@ It returns what the code gave, in a list at most. Imports, parameters and assign
 name of the code or of Python another meaning.
 """
 
-from collections.abc import Collection, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from math import inf
 from typing import Any, NamedTuple
 
+from agents.claims.claim import Claim
 from agents.claims.literals import expression, settings_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.stubs import function_names
@@ -63,6 +65,28 @@ class PlainCall(NamedTuple):
         """Return True if it takes so many arguments as a claim has."""
         call = expression(f"f({settings_in(arguments)[1]}\n)")
         return isinstance(call, ast.Call) and self.fewest <= len(call.args) <= self.most
+
+
+class CallAdapter(ABC):
+    """The way claims are run on code of one language."""
+
+    @abstractmethod
+    def adapter_fault(self, text: str, code: str) -> str:
+        """Return why lines are no adapter for a code, "" where they are one."""
+
+    @abstractmethod
+    def plain_call(self, code: str) -> PlainCall | None:
+        """Return the plain call of a code's only function, None where it needs more."""
+
+    @abstractmethod
+    def claims_program(
+        self, claims: Sequence[Claim], adapter: str, code: str, stubs: Collection[str] = ()
+    ) -> str:
+        """Return the test program of claims on code with stub functions of these names."""
+
+    def works_on_arguments(self, text: str) -> bool:  # noqa: ARG002 - by default
+        """Return True if an adapter does more with arguments than to put them into containers."""
+        return False
 
 
 def plain_call(code: str) -> PlainCall | None:

@@ -13,15 +13,14 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Node
 
-from agents.claims import adapter, program
-from agents.claims.adapter import NAME, PlainCall
+from agents.claims.adapter import NAME, CallAdapter, PlainCall
 from agents.claims.claim import Claim
 from agents.claims.literals import (
     UnknownValueError,
@@ -271,7 +270,7 @@ class _GoAdapter(_Adapter):
         return kind == "call_expression" and self._calls(node)
 
 
-class SyntaxTreeClaims(ABC):
+class SyntaxTreeCalls(CallAdapter):
     """Claims on code of a language that is read by tree-sitter."""
 
     adapter: ClassVar[type[_Adapter]]
@@ -309,9 +308,13 @@ class SyntaxTreeClaims(ABC):
         return self._plain_call(functions[0].name.rpartition(".")[2], functions[0].node, parameters)
 
     def claims_program(
-        self, claims: Sequence[Claim], adapter: str, code: str, _stubs: Collection[str] = ()
+        self,
+        claims: Sequence[Claim],
+        adapter: str,
+        code: str,
+        stubs: Collection[str] = (),  # noqa: ARG002 - no test asks who raised
     ) -> str:
-        """Return the program with one test for each claim; no code here has stubs."""
+        """Return the program with one test for each claim."""
         title, lines = self.adapter.language.title, [self._head(adapter, code)]
         makes = any(map(_has_surroundings, claims))
         for number, claim in enumerate(claims, 1):
@@ -340,7 +343,7 @@ class SyntaxTreeClaims(ABC):
         """Return the statement that tests a claim."""
 
 
-class JavaScriptClaims(SyntaxTreeClaims):
+class JavaScriptCalls(SyntaxTreeCalls):
     """Claims on code in JavaScript."""
 
     adapter = _JavaScriptAdapter
@@ -386,7 +389,7 @@ class JavaScriptClaims(SyntaxTreeClaims):
         return f"{begin}return claims.{parts.kind}({said});"
 
 
-class GoClaims(SyntaxTreeClaims):
+class GoCalls(SyntaxTreeCalls):
     """Claims on code in Go."""
 
     adapter = _GoAdapter
@@ -500,31 +503,3 @@ def _encoded(content: object) -> str | None:
     """Return a file's content in base64, None where there is none."""
     data = content.encode() if isinstance(content, str) else content
     return base64.b64encode(data).decode() if isinstance(data, bytes) else None
-
-
-class Wrapper(NamedTuple):
-    """The way claims are run on code of one language."""
-
-    # Adapter and code → why the adapter cannot be used, "" where it can.
-    adapter_fault: Callable[[str, str], str]
-    # Claims, adapter, code, and names of stub functions → the test program.
-    claims_program: Callable[[Sequence[Claim], str, str, Collection[str]], str]
-    # Code → the plain call of its only function, None where there is none.
-    plain_call: Callable[[str], PlainCall | None]
-    # Whether an adapter does more than to put arguments into containers.
-    works_on_arguments: Callable[[str], bool] = lambda _: False
-
-
-_JAVASCRIPT, _GO = JavaScriptClaims(), GoClaims()
-WRAPPERS = {
-    "python": Wrapper(
-        adapter.adapter_fault,
-        program.claims_program,
-        adapter.plain_call,
-        adapter.works_on_arguments,
-    ),
-    "javascript": Wrapper(
-        _JAVASCRIPT.adapter_fault, _JAVASCRIPT.claims_program, _JAVASCRIPT.plain_call
-    ),
-    "go": Wrapper(_GO.adapter_fault, _GO.claims_program, _GO.plain_call),
-}

@@ -9,7 +9,15 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agents.claims import fixtures, values
-from agents.claims.adapter import MADE, is_constant, with_marks
+from agents.claims.adapter import (
+    MADE,
+    CallAdapter,
+    adapter_fault,
+    is_constant,
+    plain_call,
+    with_marks,
+    works_on_arguments,
+)
 from agents.claims.claim import Claim
 from agents.claims.literals import expression, has_fixtures, settings_in
 from agents.gates import missing
@@ -233,6 +241,15 @@ def claims_program(
         _renamed(tests, shared),
     ]
     return scaffolded("\n".join(parts))
+
+
+class PythonCalls(CallAdapter):
+    """The way claims are run on code in Python."""
+
+    adapter_fault = staticmethod(adapter_fault)
+    plain_call = staticmethod(plain_call)
+    claims_program = staticmethod(claims_program)
+    works_on_arguments = staticmethod(works_on_arguments)
 
 
 def _renamed(text: str, names: frozenset[str]) -> str:

@@ -11,7 +11,7 @@ from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
-from agents.gates.stubs import usable_stubs
+from agents.executed import rules_of
 from agents.llm.client import LanguageModel
 from agents.llm.prompt import fence, shorten
 from agents.roles.base import Judgement
@@ -191,7 +191,7 @@ class Committee:
         example of the specification is ``evidence``; both see those that failed.
         """
         beside = getattr(screening, "beside", "")
-        stubs = usable_stubs(beside, pair.code.text, pair.code.language)
+        stubs = rules_of(pair.code.language).stubs.usable(beside, pair.code.text)
         failed = [run for run in evidence.left_out if run.outcome == "failed"]
         calls = call_lines(failed, evidence.read)
         problem = "\n".join(filter(None, (evidence.problem, calls)))

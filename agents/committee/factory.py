@@ -4,6 +4,7 @@ from agents.committee.algorithm import Committee, Testers
 from agents.committee.configurations import configuration_of
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
+from agents.executed import EXECUTED
 from agents.gates.validator import OracleValidator
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import Ledger
@@ -21,7 +22,8 @@ def build_committee(
     for language in (languages.get(name)() for name in languages.names()):
         if not language.is_executed:
             continue
-        validator = OracleValidator(chosen.gates, language, scaffolding=configuration.scaffolding)
+        rules = EXECUTED[language.name].rules
+        validator = OracleValidator(chosen.gates, language, rules, configuration.scaffolding)
         tester = Tester(
             sandbox=sandbox,
             language=language,

@@ -15,14 +15,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from agents.claims.adapter import CallAdapter
 from agents.claims.claim import Claim
-from agents.claims.languages import WRAPPERS, Wrapper
 from agents.claims.program import TEST, ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, installation_fault, missing_requirement
+from agents.executed import EXECUTED
 from agents.gates.gates import reason_of
 from agents.gates.missing import is_missing_dependency
-from agents.gates.stubs import functions_of, usable_stubs
+from agents.gates.stubs import functions_of
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import install
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
@@ -121,8 +122,8 @@ class ClaimTester:
     validator: OracleValidator
 
     @property
-    def _wrapper(self) -> Wrapper:
-        return WRAPPERS[self.language.name]
+    def _calls(self) -> CallAdapter:
+        return EXECUTED[self.language.name].calls
 
     async def test(
         self,
@@ -139,7 +140,7 @@ class ClaimTester:
         found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
         if not adapters:
             return found
-        stubs = usable_stubs(screening.beside, pair.code.text, self.language.name)
+        stubs = self.validator.rules.stubs.usable(screening.beside, pair.code.text)
         code = self.language.with_beside(pair.code.text, stubs, scaffolding=True)
         async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
@@ -166,13 +167,13 @@ class ClaimTester:
         if not self.language.is_valid(code):
             return nothing, adapters
         if adapter and (
-            fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(code))
+            fault := self._calls.adapter_fault(adapter, self.language.scaffolded(code))
         ):
             problem = f"the adapter cannot be used: {fault}"
             nothing = ClaimEvidence(problem=problem, is_at_fault=True)
         elif adapter:
             adapters = [adapter]
-        plain = self._wrapper.plain_call(code)
+        plain = self._calls.plain_call(code)
         if plain and any(plain.takes(one.arguments) for one in examples):
             adapters.append(plain.adapter)
         return nothing, adapters
@@ -183,7 +184,7 @@ class ClaimTester:
         return {
             "tried": tuple(claim for claim in claims if claim not in of_query),
             "adapter": tools.adapter,
-            "is_prepared": self._wrapper.works_on_arguments(tools.adapter),
+            "is_prepared": self._calls.works_on_arguments(tools.adapter),
         }
 
     async def _tested(
@@ -262,7 +263,7 @@ class ClaimTester:
         stubs = functions_of(tools.stubs, pair.code.text)
         draft = Draft(
             reading=tools.specification.reading,
-            program=self._wrapper.claims_program(claims, tools.adapter, tools.code, stubs),
+            program=self._calls.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
             repairs=tools.trace.failed_installations,
             beside=tools.stubs,

@@ -14,7 +14,6 @@ from agents.evidence import (
     missing_requirement,
     was_executed,
 )
-from agents.gates.dialects import RULES
 from agents.gates.gates import can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import CommandFixer, Fixer, install, run_commands
@@ -156,8 +155,8 @@ class Tester:
         result, outcome, report = await box.run(draft.program), None, None
         try:
             if self.validator:
-                rules = RULES[self.language.name]
-                outcome = rules.outcome_of(result, draft.program, pair.code.text, draft.beside)
+                rules, code = self.validator.rules, pair.code.text
+                outcome = rules.outcome_of(result, draft.program, code, draft.beside)
                 if evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED:
                     report = await self.validator.validate(pair, draft, result, box)
         finally:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from agents.evidence import RunOutcome
 from agents.gates.arguments import expects_by_arguments
 from agents.gates.catching import catches_in
-from agents.gates.gates import Attribution, Rules
+from agents.gates.gates import FailureCause, ProgramRules
 from agents.gates.missing import is_missing_dependency
 from agents.gates.static_checks import (
     demands_emptiness,
@@ -19,7 +19,7 @@ from agents.gates.static_checks import (
     names_defined_by,
     sets_on_modules,
 )
-from agents.gates.stubs import functions_of
+from agents.gates.stubs import PYTHON_STUBS, functions_of
 from infra.languages.python.programs import (
     DUMMY,
     UNREADABLE,
@@ -43,9 +43,10 @@ _QUOTED = re.compile(r"'([^']*)'")
 _OF_THE_CODE = (RunOutcome.DEPENDENCY_MISSING, RunOutcome.CODE_RAISED)
 
 
-class PythonRules(Rules):
+class PythonRules(ProgramRules):
     """The rules of Python."""
 
+    stubs = PYTHON_STUBS
     faults_of = staticmethod(faults_of)
     without_messages = staticmethod(without_messages)
     sets_on_modules = staticmethod(sets_on_modules)
@@ -58,7 +59,7 @@ class PythonRules(Rules):
         """Return True if a program asks for values that are empty."""
         return demands_emptiness(program)
 
-    def attribution(self, program: str, code: str, stubs: str) -> Attribution:
+    def attribution(self, program: str, code: str, stubs: str) -> FailureCause:
         """Return the failure classifier that reads tracebacks."""
         return _FailureAttribution(program, code, stubs)
 

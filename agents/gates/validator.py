@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agents.evidence import Draft, RunEvidence, evidence_of
-from agents.gates.dialects import RULES
-from agents.gates.gates import Gate, Rules
-from agents.gates.stubs import stand_ins
+from agents.gates.gates import Gate, ProgramRules
 from infra.errors import MachineBusyError
 from infra.identity import mark
 from infra.languages import Language, Mutant
@@ -44,11 +42,8 @@ class OracleValidator:
 
     settings: GateSettings
     language: Language
+    rules: ProgramRules
     scaffolding: bool = True
-
-    @property
-    def _rules(self) -> Rules:
-        return RULES[self.language.name]
 
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -57,7 +52,7 @@ class OracleValidator:
 
         A program that fails on the code itself is not run on mutants: it would fail on each.
         """
-        rules, code = self._rules, pair.code.text
+        rules, code = self.rules, pair.code.text
         outcome = rules.outcome_of(result, draft.program, code, draft.beside)
         evidence = evidence_of(result, outcome)
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
@@ -89,7 +84,7 @@ class OracleValidator:
         """
         failed = _failures(result)
         same = failed
-        for other in stand_ins(draft.beside, self.language.name) if failed else ():
+        for other in self.rules.stubs.replaced(draft.beside) if failed else ():
             changed = draft.model_copy(update={"beside": other})
             code = self._module_of(pair.code.text, changed)
             same = same & _failures(await box.run(draft.program, code=code))
@@ -97,14 +92,14 @@ class OracleValidator:
 
     def _mutants_of(self, code: str, draft: Draft) -> Sequence[Mutant]:
         limit = max(_FEWEST_MUTANTS, self.settings.mutants)
-        plain = self._rules.without_messages(code)
+        plain = self.rules.without_messages(code)
         made = self._own_mutants(self.language.mutants_of(code, _SPARE * limit), draft)
-        matter = (mutant for mutant in made if self._rules.without_messages(mutant.code) != plain)
+        matter = (mutant for mutant in made if self.rules.without_messages(mutant.code) != plain)
         return tuple(islice(matter, limit))
 
     def _own_mutants(self, mutants: Sequence[Mutant], draft: Draft) -> list[Mutant]:
         """Return mutants, where stubs may do the work without those that drop what they give."""
-        left_out = _OF_RESULTS if stand_ins(draft.beside, self.language.name) else ()
+        left_out = _OF_RESULTS if self.rules.stubs.replaced(draft.beside) else ()
         return [mutant for mutant in mutants if mutant.kind not in left_out]
 
     async def _run_apart(
@@ -115,12 +110,12 @@ class OracleValidator:
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
-            if self._rules.expects_by_arguments(draft.program, code):
+            if self.rules.expects_by_arguments(draft.program, code):
                 copied = await box.run(draft.program, isolated="on_copies")
                 if _what_was_tested(copied) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
-        if place := self._rules.sets_on_modules(draft.program):
+        if place := self.rules.sets_on_modules(draft.program):
             return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
@@ -229,7 +224,7 @@ class OracleValidator:
             if len(ends) < _JUDGED and result.outcome == "passed":
                 return {}
         is_noticed = ends[_JUDGED - 1 :] == ["assertion_failed"]
-        if not ends or is_noticed or self._rules.demands_emptiness(draft.program, code):
+        if not ends or is_noticed or self.rules.demands_emptiness(draft.program, code):
             return {}
         return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
@@ -237,7 +232,7 @@ class OracleValidator:
         """Return how a program ends on changed code, in at most ``limit`` seconds."""
         module = self._module_of(code, draft)
         result = await box.run(draft.program, code=module, timeout_s=limit)
-        is_by_value = result.outcome == "raised" and self._rules.raised_in_program(result)
+        is_by_value = result.outcome == "raised" and self.rules.raised_in_program(result)
         return "assertion_failed" if is_by_value else result.outcome
 
     def _module_of(self, code: str, draft: Draft) -> str:

@@ -8,7 +8,7 @@ from agents.evidence import Draft, missing_requirement
 from agents.gates.gates import Gate
 from agents.gates.outcomes import catches_of
 from agents.gates.static_checks import faults_of
-from agents.gates.stubs import stub_fault
+from agents.gates.stubs import PYTHON_STUBS
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, lacking_section, stub_section
@@ -181,7 +181,7 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
 
 
 def _with_stubs(lines: str, draft: Draft, code: str) -> Draft:
-    if fault := stub_fault(lines, code) or ("" if lines else "nothing is given"):
+    if fault := PYTHON_STUBS.fault_of(lines, code) or ("" if lines else "nothing is given"):
         return draft.with_repair(f"add_import_to_code {lines!r}", fault, ok=False)
     added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
     return added.with_repair(f"add_import_to_code {lines}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agents.evidence import Attempt, RunEvidence, RunOutcome, installation_fault
-from agents.gates.dialects import RULES
+from agents.executed import rules_of
 from agents.gates.gates import reason_of
 from agents.gates.outcomes import catches_of
 from agents.llm.prompt import fence, pair_section, shorten
@@ -169,7 +169,7 @@ def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
     result, draft = attempt.result, attempt.draft
     assert result is not None  # noqa: S101 - a valid program has run
     assert attempt.outcome is not None  # noqa: S101 - as above
-    rules = RULES.get(pair.code.language, RULES["python"])
+    rules = rules_of(pair.code.language)
     failed = rules.outcomes_of_tests(result, draft.program, pair.code.text, draft.beside)
     lines = [f"{one.name}: passed" for one in result.tests if one.name not in failed]
     for one in result.tests:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from agents.claims.claim import Claim, claims_in, is_said_as, unread_line
 from agents.claims.program import ClaimRun
-from agents.gates.stubs import usable_stubs
+from agents.executed import rules_of
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Lines, Reply, Sentences
 from agents.roles.base import Agent, Judgement, lacking_names_section, stub_section
@@ -236,12 +236,13 @@ class ClaimsArbiter(Agent[ClaimsJudgement]):
     ) -> Judgement:
         """Return the judgement."""
         limit, calls = self._model.code_limit, call_lines(runs, read) or problem
+        stubs = rules_of(pair.code.language).stubs
         parts = (
             specification.section(limit, without="Examples"),
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
-            *stub_section(usable_stubs(screening.beside, pair.code.text, pair.code.language)),
+            *stub_section(stubs.usable(screening.beside, pair.code.text)),
             *((fence("calls", shorten(calls, limit)),) if calls else ()),
         )
         return await self._ask("\n".join(parts))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
 from agents.evidence import Draft
-from agents.gates.stubs import stub_fault, usable_stubs
+from agents.executed import rules_of
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
@@ -27,10 +27,11 @@ class Composition(Reply):
 
     def draft_for(self, pair: Pair) -> Draft:
         """Return the program as it was written, without what cannot be stubs of the code."""
-        program, code = self.program if self.program.strip() else "", pair.code
-        stubs = usable_stubs(self.beside, code.text, code.language)
+        program, code = self.program if self.program.strip() else "", pair.code.text
+        rules = rules_of(pair.code.language).stubs
+        stubs = rules.usable(self.beside, code)
         draft = Draft(reading=self.reading, program=program, beside=stubs)
-        if fault := stub_fault(self.beside, code.text, code.language):
+        if fault := rules.fault_of(self.beside, code):
             return draft.with_repair(f"add_import_to_code {self.beside!r}", fault, ok=False)
         return draft
 

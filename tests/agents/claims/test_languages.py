@@ -8,14 +8,14 @@ import json
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.languages import WRAPPERS, GoClaims, JavaScriptClaims
+from agents.claims.languages import GoCalls, JavaScriptCalls
 from agents.claims.literals import UnknownValueError
 from agents.claims.program import is_claims_program
-from agents.gates.dialects import RULES
+from agents.executed import EXECUTED
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 
-JAVASCRIPT, GO = JavaScriptClaims(), GoClaims()
+JAVASCRIPT, GO = JavaScriptCalls(), GoCalls()
 CODE = "function first(n, items) { return items.slice(0, n); }"
 ADAPTER = "function answer(items, n) { return first(n, items); }"
 
@@ -182,6 +182,8 @@ def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None
 def test_claims_demand_whole_values_and_make_none_of_arguments(language: str) -> None:
     is_go = language == "go"
     adapter, code = (GO_ADAPTER, GO_CODE) if is_go else (ADAPTER, CODE)
-    program = WRAPPERS[language].claims_program(claims_in("[], 1 => []", 1), adapter, code, ())
-    assert RULES[language].demands_emptiness(program, code)
-    assert not RULES[language].expects_by_arguments(program, code)
+    program = EXECUTED[language].calls.claims_program(
+        claims_in("[], 1 => []", 1), adapter, code, ()
+    )
+    assert EXECUTED[language].rules.demands_emptiness(program, code)
+    assert not EXECUTED[language].rules.expects_by_arguments(program, code)

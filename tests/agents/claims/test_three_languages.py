@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.languages import WRAPPERS
 from agents.claims.program import claim_runs
 from agents.evidence import Draft
+from agents.executed import EXECUTED
 from agents.gates.validator import OracleValidator
 from infra.languages import language_named
 from infra.records import Code, Pair, Query, Record
@@ -74,13 +74,13 @@ async def test_claims_hold_on_a_right_code_by_a_valid_program_and_fail_on_wrong_
     names = ", ".join(part.split()[0] for part in row.takes.split(",") if part)
     adapter = ADAPTERS[name].format(names=names, takes=row.takes, gives=row.gives)
     code = language.with_beside(codes.code, "", scaffolding=True)
-    assert WRAPPERS[name].adapter_fault(adapter, code) == ""
-    program = WRAPPERS[name].claims_program(claims, adapter, code, ())
+    assert EXECUTED[name].calls.adapter_fault(adapter, code) == ""
+    program = EXECUTED[name].calls.claims_program(claims, adapter, code, ())
     async with real_sandbox(ROOMY) as sandbox, sandbox.box(code, language=name) as box:
         result = await box.run(program)
         assert {run.outcome for run in claim_runs(claims, result)} == {"held"}, result
         pair = Pair(query=Query.of(row.kind), code=Code.of(codes.code, language=name))
-        validator = OracleValidator(GateSettings(), language)
+        validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
         report = await validator.validate(pair, Draft(reading="r", program=program), result, box)
         assert report.faults == {}
         assert report.protection == "separate"
@@ -111,7 +111,7 @@ function test_it() {
     ],
 )
 async def test_what_a_module_exports_is_called_by_its_names(code: str, names: list[str]) -> None:
-    language, wrapper = language_named("javascript"), WRAPPERS["javascript"]
+    language, wrapper = language_named("javascript"), EXECUTED["javascript"].calls
     assert language is not None
     claims = claims_in("[1, 2], 1 => [1]\n[3, 4, 5], 2 => [3, 4]\n[], 1 => []", 9)
     right, wrong = (
@@ -122,7 +122,7 @@ async def test_what_a_module_exports_is_called_by_its_names(code: str, names: li
     assert {wrapper.adapter_fault(adapter, code) for adapter in adapters} == {""}
     programs = [wrapper.claims_program(claims, adapter, code, ()) for adapter in adapters]
     pair = Pair(query=Query.of("first"), code=Code.of(code, language="javascript"))
-    validator = OracleValidator(GateSettings(), language)
+    validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
     async with real_sandbox(ROOMY) as sandbox, sandbox.box(right, language="javascript") as box:
         for program in (*programs, PROGRAM):
             draft, result = Draft(reading="r", program=program), await box.run(program)

@@ -1,7 +1,7 @@
 """JavaScript and Go are judged by claims and programs that run in boxes, as the known answers say.
 
 Covers `agents.claims.languages`,
-`agents.gates.dialects` and `agents.gates.gates`.
+`agents.gates.syntax_tree_rules` and `agents.gates.gates`.
 """
 
 import asyncio

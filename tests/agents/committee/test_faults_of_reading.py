@@ -15,6 +15,7 @@ from agents.committee.configurations import CONFIGURATIONS, Configuration
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome
 from agents.gates.gates import Gate
+from agents.gates.outcomes import PythonRules
 from agents.gates.validator import OracleValidator
 from agents.llm.prompt import system_text
 from agents.roles.judge import is_confirmed
@@ -79,7 +80,7 @@ async def attempts_of(
         language=Python(),
         configuration=configuration,
         max_try_time=3,
-        validator=OracleValidator(GateSettings(), Python()),
+        validator=OracleValidator(GateSettings(), Python(), PythonRules()),
     )
     return await tester.test(pair, Draft(reading="r", program=program), trace)
 
@@ -251,7 +252,7 @@ async def killing(validator: OracleValidator, code: str, program: str, *ends: st
 async def test_4_mutants_fail_a_program_only_where_the_score_is_surely_too_low(
     ends: list[str], is_void: bool
 ) -> None:
-    validator = OracleValidator(GateSettings(mutants=7), Python())
+    validator = OracleValidator(GateSettings(mutants=7), Python(), PythonRules())
     faults = await killing(validator, JOINED, OF_JOINED, *ends)
     assert faults == ({Gate.KILLS_MUTANTS} if is_void else set())
 
@@ -265,7 +266,7 @@ async def test_4_a_dozen_mutants_are_run_where_the_code_has_so_many() -> None:
     program = "from target import f\ndef test_it():\n    assert f(2, 1) == 4"
     box = InTurn(*["assertion_failed"] * 40)
     draft = Draft(reading="r", program=program)
-    report = await OracleValidator(GateSettings(), Python()).validate(
+    report = await OracleValidator(GateSettings(), Python(), PythonRules()).validate(
         pair_of(MANY), draft, await box.run(program), box
     )
     assert len(report.trials) == 12

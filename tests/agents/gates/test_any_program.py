@@ -18,7 +18,7 @@ from agents.committee.generation import _problem_of
 from agents.evidence import Draft
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of, sets_on_modules
-from agents.gates.stubs import usable_stubs
+from agents.gates.stubs import PYTHON_STUBS
 from agents.roles.fix import Repair, _apply
 from agents.roles.write import _FENCE
 from infra.languages.python import Python
@@ -168,8 +168,14 @@ def answer(call: Callable[[], object]) -> object:
 @pytest.mark.parametrize("number", fuzzing.NUMBERS)
 def test_any_program_is_read_or_refused(number: int) -> None:
     def law(text: str) -> None:
-        keeps([usable_stubs(text, LACKING), usable_stubs(BESIDE, text), sets_on_modules(text)])
-        if usable_stubs(BESIDE, text):
+        keeps(
+            [
+                PYTHON_STUBS.usable(text, LACKING),
+                PYTHON_STUBS.usable(BESIDE, text),
+                sets_on_modules(text),
+            ]
+        )
+        if PYTHON_STUBS.usable(BESIDE, text):
             parse(PYTHON.with_beside(text, BESIDE, scaffolding=True))
         for faults in (faults_of(text, CODE), faults_of(CASES[0].program, text)):
             assert set(faults) <= set(Gate)
@@ -242,7 +248,7 @@ def test_a_long_text_is_read_soon(name: str) -> None:
     readings: list[Callable[[], object]] = [
         lambda: (faults_of(text, CODE), sets_on_modules(text)),
         lambda: faults_of(CODE, text),
-        lambda: (usable_stubs(text, CODE), usable_stubs("import x", text)),
+        lambda: (PYTHON_STUBS.usable(text, CODE), PYTHON_STUBS.usable("import x", text)),
         lambda: assertions_of(text),
         lambda: PYTHON.scaffolded(text),
         lambda: PYTHON.signature_of(text),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agents.evidence import Draft
+from agents.executed import EXECUTED
 from agents.gates.gates import Gate
 from agents.gates.validator import OracleValidator
 from infra.languages import language_named
@@ -46,7 +47,7 @@ async def faults_of(row: Row) -> list[tuple[str, Collection[str]]]:
     """Return what the gates of emptiness and of changed arguments say of each program."""
     language = language_named(row.language)
     assert language is not None
-    validator = OracleValidator(GateSettings(), language)
+    validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
     found: list[tuple[str, Collection[str]]] = []
     module = language.with_beside(row.code, "", scaffolding=True)
     async with (

@@ -1,0 +1,49 @@
+"""All that a language needs whose code boxes run: a new row is told what it lacks.
+
+Covers `agents.executed` and `sandbox.executed`.
+"""
+
+import inspect
+from importlib.resources import files
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from agents.claims.adapter import CallAdapter
+from agents.executed import EXECUTED, rules_of
+from agents.gates.gates import ProgramRules
+from flows.cli.tools import sandbox_check
+from infra.languages import languages
+from sandbox import executed as harnesses
+
+SANDBOX = Path(str(files("sandbox")))
+RUN = {name for name in languages.names() if languages.get(name)().is_executed}
+
+
+def test_each_language_that_boxes_run_has_a_row_in_both_tables_and_no_other_has() -> None:
+    assert EXECUTED.keys() == harnesses.EXECUTED.keys() == RUN
+
+
+@pytest.mark.parametrize("name", sorted(RUN | EXECUTED.keys() | harnesses.EXECUTED.keys()))
+def test_a_row_lacks_nothing(name: str) -> None:
+    needed = {
+        "a contract": SANDBOX / "contract" / f"{name}.toml",
+        "an image": SANDBOX / "image" / f"{name}.Dockerfile",
+        "inserts of prompts": Path(str(files("agents.roles"))) / f"inserts.{name}.toml",
+    }
+    if name == "python":  # which the others are made from, or differ from
+        del needed["an image"], needed["inserts of prompts"]
+    assert [what for what, file in needed.items() if not file.is_file()] == []
+    command = harnesses.EXECUTED[name].command(0, 512)
+    assert bool(command) == (name != "python")
+    rules, calls = EXECUTED[name]
+    assert isinstance(rules, ProgramRules)
+    assert isinstance(calls, CallAdapter)
+    assert rules is rules_of(name)
+    annotation = inspect.signature(sandbox_check).parameters["language"].annotation
+    assert name in get_args(get_args(annotation)[0]), "cosqa sandbox check --language"
+
+
+def test_code_that_no_box_runs_goes_by_the_rules_of_python() -> None:
+    assert rules_of("java") is rules_of("") is rules_of("python")
