@@ -5,9 +5,9 @@ To run a further one takes, beside its file in `infra.languages` with ``is_execu
 - here a row, for a harness in ``sandbox/inside``; ``sandbox/image/LANGUAGE.Dockerfile``, which
   finds the folder ``sandbox/inside/LANGUAGE`` where there is one; and
   ``sandbox/contract/LANGUAGE.toml``, the behaviours that its boxes must show;
-- a row of `agents.executed`, which says what else agents need.
+- a row of `agents.claims.executed`, which says what else agents need.
 
-A test says what a new row lacks (``tests/agents/test_executed.py``).
+A test says what a new row lacks (``tests/agents/claims/test_executed.py``).
 """
 
 from collections.abc import Callable

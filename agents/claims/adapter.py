@@ -19,7 +19,7 @@ from agents.claims.literals import expression, settings_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.stubs import function_names
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     FunctionNode,
     ast,
     is_deep,
@@ -337,9 +337,9 @@ def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
         match node:
             case ast.Attribute(attr=name) if name.startswith("__") and name not in functions:
                 return f"line {statement.lineno} reads {name}, which is Python's own"
-            case ast.Call(func=ast.Name(id=name), keywords=given) if name == DUMMY:
+            case ast.Call(func=ast.Name(id=name), keywords=given) if name == SELF_STUB:
                 if {keyword.arg for keyword in given} & {None, *functions}:
-                    return f"line {statement.lineno} gives {DUMMY} what the code has"
+                    return f"line {statement.lineno} gives {SELF_STUB} what the code has"
     return ""
 
 
@@ -371,7 +371,7 @@ def _calls_in(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _is_dummy(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == DUMMY
+    return isinstance(call.func, ast.Name) and call.func.id == SELF_STUB
 
 
 def _root_of(node: ast.expr) -> str:

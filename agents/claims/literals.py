@@ -101,7 +101,7 @@ def expression(text: str) -> ast.expr | None:
     return statement.value
 
 
-def value_of(text: str) -> object:
+def literal_eval(text: str) -> object:
     """Return the value of an expression.
 
     Raises:
@@ -405,9 +405,9 @@ def _files_of(node: ast.AST) -> _Files | None:
         case _:
             return None
     try:
-        made = value_of(ast.unparse(content))
-        name = value_of(named["name"]) if "name" in named else _NAMES[kind]
-        time = value_of(named.get("time", "0"))
+        made = literal_eval(ast.unparse(content))
+        name = literal_eval(named["name"]) if "name" in named else _NAMES[kind]
+        time = literal_eval(named.get("time", "0"))
         files = dict(_files_in(name, made))
     except (UnknownValueError, ValueError):
         return None

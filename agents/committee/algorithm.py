@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from agents.claims.executed import rules_of
 from agents.committee.configurations import Configuration
 from agents.committee.paths import AnnotationPath, path_of
 from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
-from agents.executed import rules_of
 from agents.llm.client import LanguageModel
 from agents.llm.prompt import fence, shorten
 from agents.roles.base import Judgement

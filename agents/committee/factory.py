@@ -1,10 +1,10 @@
 """Construction of committees and models from settings."""
 
+from agents.claims.executed import EXECUTED
 from agents.committee.algorithm import Committee, Testers
 from agents.committee.configurations import configuration_of
 from agents.committee.specified import ClaimTester
 from agents.committee.tester import Tester
-from agents.executed import EXECUTED
 from agents.gates.validator import OracleValidator
 from agents.llm.client import LanguageModel
 from agents.llm.ledger import Ledger

@@ -17,12 +17,12 @@ from pydantic import Field
 
 from agents.claims.adapter import CallAdapter
 from agents.claims.claim import Claim
+from agents.claims.executed import EXECUTED
 from agents.claims.program import TEST, ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, installation_fault, missing_requirement
-from agents.executed import EXECUTED
 from agents.gates.gates import reason_of
-from agents.gates.missing import is_missing_dependency
+from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.stubs import functions_of
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import install
@@ -141,7 +141,7 @@ class ClaimTester:
         if not adapters:
             return found
         stubs = self.validator.rules.stubs.usable(screening.beside, pair.code.text)
-        code = self.language.with_beside(pair.code.text, stubs, scaffolding=True)
+        code = self.language.with_support_code(pair.code.text, stubs, scaffolding=True)
         async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
                 for one in adapters:
@@ -266,7 +266,7 @@ class ClaimTester:
             program=self._calls.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
             repairs=tools.trace.failed_installations,
-            beside=tools.stubs,
+            support_code=tools.stubs,
         )
         result = await tools.box.run(draft.program)
         while requirement := missing_requirement(draft, result):

@@ -9,10 +9,10 @@ import re
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
-from agents.gates.arguments import expects_by_arguments
-from agents.gates.catching import catches_in
+from agents.gates.argument_expectations import expects_by_arguments
+from agents.gates.exception_handlers import exception_handlers
 from agents.gates.gates import FailureCause, ProgramRules
-from agents.gates.missing import is_missing_dependency
+from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.static_checks import (
     demands_emptiness,
     faults_of,
@@ -21,7 +21,7 @@ from agents.gates.static_checks import (
 )
 from agents.gates.stubs import PYTHON_STUBS, functions_of
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     UNREADABLE,
     Frame,
     Raised,
@@ -71,14 +71,14 @@ class PythonRules(ProgramRules):
         return any(frame is not None and frame.file == _PROGRAM for frame in frames)
 
 
-def catches_of(program: str, code: str) -> tuple[str, ...]:
+def handler_lines(program: str, code: str) -> tuple[str, ...]:
     """Return where a program catches what the code raises, each place on a line.
 
     Of a program that is nested too deeply to be searched, none is returned.
     """
     tree = parse_or_none(program)
     try:
-        return tuple(catches_in(tree, names_defined_by(code))) if tree else ()
+        return tuple(exception_handlers(tree, names_defined_by(code))) if tree else ()
     except UNREADABLE:
         return ()
 
@@ -147,7 +147,7 @@ class _FailureAttribution:
         """Return the outcome of an exception that came out of the code under test."""
         quoted = set(_QUOTED.findall(error.message))
         if error.error_type in ("AttributeError", "TypeError"):
-            if DUMMY in quoted:
+            if SELF_STUB in quoted:
                 return RunOutcome.DEPENDENCY_MISSING
             if quoted & self._stand_ins:
                 return RunOutcome.TEST_AT_FAULT

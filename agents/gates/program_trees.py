@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tree_sitter import Node
 
-from agents.gates.arguments import ProgramTree
+from agents.gates.argument_expectations import ProgramTree
 from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 _UNDER = {  # kinds of statements → the field of what decides whether their parts run

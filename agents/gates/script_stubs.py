@@ -36,7 +36,7 @@ class ScriptStubs(StubRules):
 
     def fault_of_text(self, text: str, code: str) -> str:
         """Return the fault of lines by their syntax tree, "" for none."""
-        lacking, root = _LANGUAGE.lacking_names(code), _root_of(text)
+        lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
         if root is None or root.has_error:
             return "it is no JavaScript"
         if not lacking:
@@ -47,7 +47,7 @@ class ScriptStubs(StubRules):
 
     def fitting(self, text: str, code: str) -> str:
         """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
-        lacking, root = _LANGUAGE.lacking_names(code), _root_of(text)
+        lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
         nodes = root.named_children if root else ()
         left = (text_of(node) for node in nodes if not any(_statement_faults(node, code, lacking)))
         fitting = "\n".join(left)

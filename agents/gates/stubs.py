@@ -12,16 +12,16 @@ from collections.abc import Collection, Iterator
 
 from agents.gates.gates import StubRules
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     DottedNames,
     FunctionNode,
     ast,
     bound_names,
     is_deep,
-    lacking_names,
     names_bound_by,
     parse,
     parse_or_none,
+    undefined_names,
 )
 
 _MOST_LEVELS = 60
@@ -69,7 +69,7 @@ class PythonStubs(StubRules):
             return f"it is no Python 3.11: {error}"
         if is_deep(tree, _MOST_LEVELS):
             return "it is nested too deeply"
-        lacking, known = lacking_names(code), _names_of(code)
+        lacking, known = undefined_names(code), _names_of(code)
         if not lacking:
             return "the code lacks no name"
         faults = (one for node in tree.body for one in _faults_of_statement(node, lacking, known))
@@ -80,7 +80,7 @@ class PythonStubs(StubRules):
         tree = parse_or_none(text)
         if tree is None or is_deep(tree, _MOST_LEVELS):
             return ""
-        lacking, known = lacking_names(code), _names_of(code)
+        lacking, known = undefined_names(code), _names_of(code)
         tree.body = [one for one in tree.body if not any(_faults_of_statement(one, lacking, known))]
         left = ast.unparse(tree)
         return "" if self.fault_of(left, code) else left
@@ -113,7 +113,7 @@ def _names_of(code: str) -> frozenset[str]:
     """Return the names that code binds or looks up, and those of Python."""
     tree = parse_or_none(code)
     used = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else ()
-    return bound_names(code).union(used, dir(builtins), (DUMMY,))
+    return bound_names(code).union(used, dir(builtins), (SELF_STUB,))
 
 
 def _faults_of_statement(

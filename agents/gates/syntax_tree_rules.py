@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from agents.evidence import RunOutcome
-from agents.gates.arguments import expects
+from agents.gates.argument_expectations import expects
 from agents.gates.gates import FailureCause, Gate, ProgramRules, StubRules
 from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
 from agents.gates.script_stubs import ScriptStubs

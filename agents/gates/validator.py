@@ -53,7 +53,7 @@ class OracleValidator:
         A program that fails on the code itself is not run on mutants: it would fail on each.
         """
         rules, code = self.rules, pair.code.text
-        outcome = rules.outcome_of(result, draft.program, code, draft.beside)
+        outcome = rules.outcome_of(result, draft.program, code, draft.support_code)
         evidence = evidence_of(result, outcome)
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
         if not faults:
@@ -84,8 +84,8 @@ class OracleValidator:
         """
         failed = _failures(result)
         same = failed
-        for other in self.rules.stubs.replaced(draft.beside) if failed else ():
-            changed = draft.model_copy(update={"beside": other})
+        for other in self.rules.stubs.replaced(draft.support_code) if failed else ():
+            changed = draft.model_copy(update={"support_code": other})
             code = self._module_of(pair.code.text, changed)
             same = same & _failures(await box.run(draft.program, code=code))
         return frozenset(name for name, *_ in failed - same)
@@ -99,7 +99,7 @@ class OracleValidator:
 
     def _own_mutants(self, mutants: Sequence[Mutant], draft: Draft) -> list[Mutant]:
         """Return mutants, where stubs may do the work without those that drop what they give."""
-        left_out = _OF_RESULTS if self.rules.stubs.replaced(draft.beside) else ()
+        left_out = _OF_RESULTS if self.rules.stubs.replaced(draft.support_code) else ()
         return [mutant for mutant in mutants if mutant.kind not in left_out]
 
     async def _run_apart(
@@ -163,8 +163,8 @@ class OracleValidator:
 
     async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
         """Return True if a mistake in the stubs fails a program that none in the code fails."""
-        for mutant in self.language.mutants_of(draft.beside, self.settings.mutants):
-            broken = draft.model_copy(update={"beside": mutant.code})
+        for mutant in self.language.mutants_of(draft.support_code, self.settings.mutants):
+            broken = draft.model_copy(update={"support_code": mutant.code})
             code = self._module_of(pair.code.text, broken)
             result = await box.run(draft.program, code=code, timeout_s=limit)
             if result.outcome == "assertion_failed":
@@ -175,7 +175,7 @@ class OracleValidator:
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
         """Return True if the program ends otherwise on the same code in another text."""
-        control = self.language.control_of(code)
+        control = self.language.renamed_equivalent(code)
         run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
             return {}
@@ -236,7 +236,8 @@ class OracleValidator:
         return "assertion_failed" if is_by_value else result.outcome
 
     def _module_of(self, code: str, draft: Draft) -> str:
-        return self.language.with_beside(code, draft.beside, scaffolding=self.scaffolding)
+        stubs = draft.support_code
+        return self.language.with_support_code(code, stubs, scaffolding=self.scaffolding)
 
     async def _reached(
         self, code: str, draft: Draft, report: OracleReport, limit: float, box: Box

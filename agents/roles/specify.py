@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from agents.claims.claim import Claim, claims_in, is_said_as, unread_line
+from agents.claims.executed import rules_of
 from agents.claims.program import ClaimRun
-from agents.executed import rules_of
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Lines, Reply, Sentences
-from agents.roles.base import Agent, Judgement, lacking_names_section, stub_section
+from agents.roles.base import Agent, Judgement, stub_section, undefined_names_section
 from infra.errors import ReplyCutError, UnreadableReplyError
 from infra.records import Pair, Query, Record
 
@@ -144,7 +144,7 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
         # The demands say what the reading does.
         yield specification.section(limit, without="Reading", examples=_MOST_SHOWN)
         yield pair_section(pair, limit)
-        yield from lacking_names_section(pair.code, limit)
+        yield from undefined_names_section(pair.code, limit)
 
 
 class DemandedValue(Reply):

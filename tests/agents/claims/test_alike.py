@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from agents.claims.claim import Claim
+from agents.claims.executed import EXECUTED
 from agents.claims.program import claim_runs
-from agents.executed import EXECUTED
 from infra.languages import languages
 from tests.real_sandbox import real_sandbox
 from tests.sandbox.conftest import LIMITS
@@ -151,7 +151,8 @@ async def test_values_are_alike_by_one_rule_in_each_language(language: str) -> N
     async with (
         real_sandbox(ROOMY) as sandbox,
         sandbox.box(
-            languages.get(language)().with_beside(code, "", scaffolding=True), language=language
+            languages.get(language)().with_support_code(code, "", scaffolding=True),
+            language=language,
         ) as box,
     ):
         found = claim_runs(claims, await box.run(program))

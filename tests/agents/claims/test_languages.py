@@ -8,10 +8,10 @@ import json
 import pytest
 
 from agents.claims.claim import claims_in
+from agents.claims.executed import EXECUTED
 from agents.claims.languages import GoCalls, JavaScriptCalls
 from agents.claims.literals import UnknownValueError
 from agents.claims.program import is_claims_program
-from agents.executed import EXECUTED
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 
@@ -71,13 +71,13 @@ def test_an_adapter_that_computes_is_none() -> None:
     ],
 )
 def test_values_are_said_in_javascript(value: object, text: str) -> None:
-    assert JAVASCRIPT.said(value) == text
+    assert JAVASCRIPT.render_literal(value) == text
 
 
 def test_values_that_javascript_has_not_are_refused() -> None:
     for value in [2**60, {1: 2}, b"a", 1j, float]:
         with pytest.raises(UnknownValueError):
-            JAVASCRIPT.said(value)
+            JAVASCRIPT.render_literal(value)
 
 
 def test_each_claim_is_a_test_and_one_that_cannot_be_said_raises() -> None:
@@ -154,13 +154,13 @@ def test_an_adapter_in_go_that_computes_is_none() -> None:
     ],
 )
 def test_values_are_said_in_json(value: object, told: object) -> None:
-    assert json.loads(json.loads(GO.said(value))) == told
+    assert json.loads(json.loads(GO.render_literal(value))) == told
 
 
 def test_values_that_go_has_not_are_refused() -> None:
     for value in [b"a", 1j, float]:
         with pytest.raises(UnknownValueError):
-            GO.said(value)
+            GO.render_literal(value)
 
 
 def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None:

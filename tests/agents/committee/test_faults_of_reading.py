@@ -164,7 +164,7 @@ async def test_3_a_name_that_the_code_lacks_is_imported_for_it_after_one_repair_
     assert "in vain" not in first
     assert f"add_import {IMPORT}: done, but it ended by NameError: name 'floor'" in second
     assert (new.first.evidence, new.first.is_valid) == (RunEvidence.PASSED, True)
-    assert new.first.draft.beside == IMPORT
+    assert new.first.draft.support_code == IMPORT
     assert new.first.report is not None
     assert new.first.report.judged >= 2, "mutants have the import too"
     assert new.first.report.protection == "separate", "and so has the code apart"
@@ -179,7 +179,7 @@ async def test_3_what_was_imported_stays_for_a_second_program(
     bench.serve([fixes(("add_import_to_code", IMPORT)), written_blind(blind), ANSWERS])
     pair = pair_of(AREA)
     new = await course_of(bench, sandbox, pair, wrong, SPEC)
-    assert [item.draft.beside for item in new.attempts] == [IMPORT, IMPORT]
+    assert [item.draft.support_code for item in new.attempts] == [IMPORT, IMPORT]
     assert is_confirmed(new.attempts)
 
 
@@ -201,7 +201,7 @@ async def test_3_only_what_the_code_lacks_is_added_to_it(
         outcome="raised", error_type="NameError", message="name 'floor' is not defined"
     )
     new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, SPEC)
-    assert new.first.draft.beside == ""
+    assert new.first.draft.support_code == ""
     assert [step.output for step in new.first.draft.repairs if not step.ok] == [problem]
     assert problem in new.told_to("fixer")[1]
 

@@ -176,7 +176,7 @@ def test_any_program_is_read_or_refused(number: int) -> None:
             ]
         )
         if PYTHON_STUBS.usable(BESIDE, text):
-            parse(PYTHON.with_beside(text, BESIDE, scaffolding=True))
+            parse(PYTHON.with_support_code(text, BESIDE, scaffolding=True))
         for faults in (faults_of(text, CODE), faults_of(CASES[0].program, text)):
             assert set(faults) <= set(Gate)
             keeps("".join(faults.values()).encode(errors="replace").decode())
@@ -200,7 +200,7 @@ def test_any_code_has_mutants_and_a_control_that_can_be_sent_and_kept(number: in
     def law(text: str) -> None:
         for mutant in (*PYTHON.mutants_of(text, 3), *PYTHON.strong_mutants_of(text, 3)):
             keeps([mutant.change, mutant.code])
-        keeps(PYTHON.control_of(text))
+        keeps(PYTHON.renamed_equivalent(text))
 
     examine(law, number)
 
@@ -255,7 +255,7 @@ def test_a_long_text_is_read_soon(name: str) -> None:
         lambda: PYTHON.functions_of(text),
         lambda: PYTHON.mutants_of(text, 10),
         lambda: PYTHON.strong_mutants_of(text, 10),
-        lambda: PYTHON.control_of(text),
+        lambda: PYTHON.renamed_equivalent(text),
         lambda: (_SESSION.search(text), _is_python_2(text)),
     ]
     for reading in readings:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.claims.adapter import adapter_fault
+from agents.claims.executed import rules_of
 from agents.evidence import Draft, RunOutcome
-from agents.executed import rules_of
 from agents.gates.outcomes import PythonRules
 from agents.gates.script_stubs import ScriptStubs
 from agents.gates.static_checks import faults_of, sets_on_modules
@@ -19,7 +19,7 @@ from agents.gates.stubs import PYTHON_STUBS, functions_of
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
 from infra.languages.python import Python
-from infra.languages.python.scaffolding import with_beside
+from infra.languages.python.scaffolding import with_support_code
 from infra.records import Code, ExecutionResult, Pair, Query
 from infra.settings import GateSettings
 from sandbox.base import Sandbox
@@ -105,7 +105,7 @@ def test_anything_else_is_refused_and_told_with_the_draft() -> None:
         assert PYTHON_STUBS.usable(text, CODE) == ""
         pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
         draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
-        assert (draft.beside, draft.repairs[-1].ok) == ("", False), (text, fault)
+        assert (draft.support_code, draft.repairs[-1].ok) == ("", False), (text, fault)
         assert draft.repairs[-1].output.startswith(fault)
 
 
@@ -113,7 +113,7 @@ def test_a_definition_too_many_is_left_out_and_told() -> None:
     text = "def clean(x):\n    return x\n\ndef sum(x):\n    return 6"
     pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
     draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
-    assert draft.beside == "def clean(x):\n    return x"
+    assert draft.support_code == "def clean(x):\n    return x"
     assert draft.repairs[-1].output == "sum is no name that the code lacks"
 
 
@@ -141,16 +141,16 @@ def test_it_comes_first_and_the_code_is_as_it_was(scaffolding: bool, future: str
     code = f"{future}def total(x, y=LIMIT):\n    return clean(x), re, x / 2"
     beside = "import re\nLIMIT = re.compile('x').flags\ndef clean(x):\n    import os\n    return x"
     space: dict[str, Any] = {}
-    exec(with_beside(code, beside, scaffolding=scaffolding), space)
+    exec(with_support_code(code, beside, scaffolding=scaffolding), space)
     assert space["total"](3)[0] == 3
-    assert with_beside(code, " ", scaffolding=False) == code
+    assert with_support_code(code, " ", scaffolding=False) == code
 
 
 def test_what_a_definition_imports_for_itself_the_code_gets_too() -> None:
     code = "def path(x): return os.sep + clean(x)"
     beside = "def clean(x):\n    import os\n    return logging.getLevelName(20) + x"
     space: dict[str, Any] = {}
-    exec(with_beside(code, beside, scaffolding=True), space)
+    exec(with_support_code(code, beside, scaffolding=True), space)
     assert space["path"]("a") == "/INFOa"
 
 
@@ -228,10 +228,10 @@ CLEAN = "def clean(items):\n    return [int(item) for item in items]"
 async def test_what_stands_beside_is_there_in_every_run_and_a_program_may_set_it_itself(
     sandbox: Sandbox, beside: str, line: str, protection: str
 ) -> None:
-    draft = Draft(reading="r", program=OF_SUMMED.format(line), beside=beside)
+    draft = Draft(reading="r", program=OF_SUMMED.format(line), support_code=beside)
     pair = Pair(query=Query.of("a query"), code=Code.of(SUMMED))
     validator = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python(), PythonRules())
-    async with sandbox.box(with_beside(SUMMED, beside, scaffolding=True)) as box:
+    async with sandbox.box(with_support_code(SUMMED, beside, scaffolding=True)) as box:
         result = await box.run(draft.program)
         assert result.outcome == "passed", result
         report = await validator.validate(pair, draft, result, box)
@@ -259,7 +259,7 @@ async def test_what_no_check_finds_is_held_by_the_sandbox_or_fails_apart(
     code, beside = "def total(items):\n    return sum(clean(items))", HELD[name]
     assert PYTHON_STUBS.fault_of(beside, code) == ""
     program = "from target import total\ndef test_it():\n    assert total([9]) == 3"
-    async with sandbox.box(with_beside(code, beside, scaffolding=True)) as box:
+    async with sandbox.box(with_support_code(code, beside, scaffolding=True)) as box:
         beside_it, apart = await box.run(program), await box.run(program, isolated=True)
     assert apart.outcome != "passed", apart
     assert beside_it.outcome != "passed" or name == "reads", beside_it

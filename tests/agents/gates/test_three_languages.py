@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agents.claims.executed import EXECUTED
 from agents.evidence import Draft
-from agents.executed import EXECUTED
 from agents.gates.gates import Gate
 from agents.gates.validator import OracleValidator
 from infra.languages import language_named
@@ -49,7 +49,7 @@ async def faults_of(row: Row) -> list[tuple[str, Collection[str]]]:
     assert language is not None
     validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
     found: list[tuple[str, Collection[str]]] = []
-    module = language.with_beside(row.code, "", scaffolding=True)
+    module = language.with_support_code(row.code, "", scaffolding=True)
     async with (
         real_sandbox(ROOMY) as sandbox,
         sandbox.box(module, language=row.language) as box,

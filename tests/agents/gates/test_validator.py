@@ -436,7 +436,7 @@ async def test_a_program_that_tests_what_stands_beside_the_code_is_told_so(
     beside = "def log(x):\n    pass\ndef size(x):\n    return len(x) + 0"
     program = f"from target import f, size\ndef test_it():\n    assert {asserted}\n"
     async with sandbox.box(f"{beside}\n{code}") as box:
-        draft = Draft(reading="r", program=program, beside=beside)
+        draft = Draft(reading="r", program=program, support_code=beside)
         pair = Pair(query=Query.of("q"), code=Code.of(code))
         report = await VALIDATOR.validate(pair, draft, await box.run(program), box)
     assert told in report.faults[Gate.KILLS_MUTANTS]

@@ -1,6 +1,6 @@
 """All that a language needs whose code boxes run: a new row is told what it lacks.
 
-Covers `agents.executed` and `sandbox.executed`.
+Covers `agents.claims.executed` and `sandbox.executed`.
 """
 
 import inspect
@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from agents.claims.adapter import CallAdapter
-from agents.executed import EXECUTED, rules_of
+from agents.claims.executed import EXECUTED, rules_of
 from agents.gates.gates import ProgramRules
 from flows.cli.tools import sandbox_check
 from infra.languages import languages

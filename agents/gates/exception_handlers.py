@@ -15,7 +15,7 @@ _Tries = ast.Try | ast.TryStar
 _Withs = ast.With | ast.AsyncWith
 
 
-def catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
+def exception_handlers(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
     """Yield where a program catches what the code under test raises, each place on a line."""
     calls = _Calls(tree, target_names)
     for node in ast.walk(tree):
