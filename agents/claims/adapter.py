@@ -2,9 +2,9 @@
 
 An adapter calls the code, hands values on and takes them apart. Arguments that the code has not
 seen it may bring into the form that the code takes, by a short list of operations (split and join,
-a constant more or less, dates, paths); a run finds where that is the answer already (`with_marks`).
-It returns what the code gave, in a list at most. Imports, parameters and assignments may give no
-name of the code or of Python another meaning.
+a constant more or less, dates, paths); a run finds where that is the answer already
+(`mark_made_values`). It returns what the code gave, in a list at most. Imports, parameters and
+assignments may give no name of the code or of Python another meaning.
 """
 
 from abc import ABC, abstractmethod
@@ -134,10 +134,10 @@ def works_on_arguments(text: str) -> bool:
     return False
 
 
-def with_marks(function: ast.FunctionDef, code: str, mark: str) -> None:
+def mark_made_values(function: ast.FunctionDef, code: str, mark: str) -> None:
     """Change a checked adapter: pass to a function, by its name, all that the adapter makes."""
     names = _names_of(function, names_defined_by(code), function_names(code))
-    body = [*map(_without_annotation, function.body)]
+    body = [*map(_drop_annotation, function.body)]
     function.body = []
     for statement in body:
         function.body.append(_Marks(names, mark).visit(statement))
@@ -184,7 +184,7 @@ def _fault_of_body(
     if not all(map(is_constant, function.args.defaults)):
         return f"{NAME} has constants as defaults"
     names = _names_of(function, target_names, functions)
-    for statement in map(_without_annotation, body):
+    for statement in map(_drop_annotation, body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             fault = _fault_of_import(statement, target_names)
         else:
@@ -206,7 +206,7 @@ def _names_of(
     return _Names(frozenset(functions), own, set(target_names) - own)
 
 
-def _without_annotation(statement: ast.stmt) -> ast.stmt:
+def _drop_annotation(statement: ast.stmt) -> ast.stmt:
     if not isinstance(statement, ast.AnnAssign) or statement.value is None:
         return statement
     return ast.copy_location(ast.Assign([statement.target], statement.value), statement)

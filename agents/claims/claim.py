@@ -193,7 +193,7 @@ def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a lis
     return bool(found)
 
 
-def is_said_as(text: str, value: str) -> bool:
+def states_value(text: str, value: str) -> bool:
     """Return True if a reply's text is a value, as source, or that text without quotes."""
     said = normalised(text)
     if is_value(said) and same_value(said, value):

@@ -18,7 +18,7 @@ from agents.gates.syntax_tree_rules import GO, JAVASCRIPT
 
 
 class Executed(NamedTuple):
-    """What agents need of a language that boxes run.
+    """The needs of agents for a language that boxes run.
 
     Attributes:
         rules: The checks of its test programs, and the causes of their failures.
@@ -39,3 +39,8 @@ EXECUTED = {
 def rules_of(language: str) -> ProgramRules:
     """Return the rules for test programs of a language, Python's where no box runs it."""
     return EXECUTED.get(language, EXECUTED["python"]).rules
+
+
+def is_claims_program(program: str) -> bool:
+    """Return True if a program was made of claims, by the call adapter of a language."""
+    return any(executed.rules.claims in program for executed in EXECUTED.values())

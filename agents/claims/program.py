@@ -14,8 +14,8 @@ from agents.claims.adapter import (
     CallAdapter,
     adapter_fault,
     is_constant,
+    mark_made_values,
     plain_call,
-    with_marks,
     works_on_arguments,
 )
 from agents.claims.claim import Claim
@@ -26,7 +26,6 @@ from infra.languages.python.programs import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, TEST = "adapted_answer", "test_claim_"
-_OF_OTHERS = ("\nclaims.adapter = ", "\nfunc claimsOutcome(")  # JavaScript, Go
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last, or is cut off: what a code gives may hold what looks like
 # one. Another line at the end is that by which an assertion of the code itself came here.
@@ -229,7 +228,7 @@ def claims_program(
     if stubs:
         helpers += _STUBS.format(names=sorted(stubs))
     shared = names_defined_by(helpers) & of_code
-    with_marks(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
+    mark_made_values(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
     own_import = ast.ImportFrom("target", wanted, 0)
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
     others = (node for node in tree.body if node is not function and not _is_of_target(node))
@@ -267,11 +266,6 @@ def _renamed(text: str, names: frozenset[str]) -> str:
 
 def _is_of_target(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "target"
-
-
-def is_claims_program(program: str) -> bool:
-    """Return True if a program was made by `claims_program`."""
-    return f"def {_ADAPTED}(" in program or any(mark in program for mark in _OF_OTHERS)
 
 
 def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:

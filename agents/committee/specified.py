@@ -146,7 +146,7 @@ class ClaimTester:
             with trace.model.releasing(box):
                 for one in adapters:
                     tools = _Tools(specification, screening, one, stubs, code, box, trace)
-                    evidence = await self._tested(pair, claims, tools)
+                    evidence = await self._test_claims(pair, claims, tools)
                     if evidence.runs or evidence.left_out:
                         made = evidence.model_copy(update=self._origin_of(claims, tools))
                         is_decided = made.supports_code or made.confirmed
@@ -187,7 +187,7 @@ class ClaimTester:
             "is_prepared": self._calls.works_on_arguments(tools.adapter),
         }
 
-    async def _tested(
+    async def _test_claims(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
     ) -> ClaimEvidence:
         """Run the claims; leave out those that the second reader does not confirm."""
@@ -199,7 +199,7 @@ class ClaimTester:
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
             found = {"runs": runs, "is_valid": is_valid, "problem": problem}
-            evidence = await self._confirmed(pair, evidence.model_copy(update=found), tools)
+            evidence = await self._confirm_failures(pair, evidence.model_copy(update=found), tools)
             if evidence.confirmed or not evidence.failures or tools.agrees_with(evidence):
                 return evidence
             claims = tuple(one.claim for one in runs if one.outcome == "held")
@@ -223,7 +223,7 @@ class ClaimTester:
         found = {one.claim: one for one in again if one.outcome != "not_run"}
         return tuple(found.get(one.claim, one) for one in runs), report_again if found else report
 
-    async def _confirmed(
+    async def _confirm_failures(
         self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools"
     ) -> ClaimEvidence:
         """Have failed claims read a second time until that is enough.
@@ -279,9 +279,9 @@ class ClaimTester:
         report = None
         runs = claim_runs(claims, result)
         if fault := installation_fault(draft, result):
-            runs = tuple(_with_reason(one, fault) for one in runs)
+            runs = tuple(_add_fault(one, fault) for one in runs)
         by_stubs = await self.validator.failures_by_stubs(pair, draft, result, tools.box)
-        runs = tuple(_without_evidence(one, claims, by_stubs) for one in runs)
+        runs = tuple(_discard_stub_failure(one, claims, by_stubs) for one in runs)
         try:
             if any(one.outcome != "not_run" for one in runs):
                 report = await self.validator.validate(pair, draft, result, tools.box)
@@ -290,7 +290,7 @@ class ClaimTester:
         return runs, report
 
 
-def _without_evidence(
+def _discard_stub_failure(
     run: ClaimRun, claims: Sequence[Claim], by_stubs: Collection[str]
 ) -> ClaimRun:
     """Return a run as none where what an agent put beside the code may have failed it."""
@@ -300,7 +300,7 @@ def _without_evidence(
     return run.model_copy(update=told) if is_failed else run
 
 
-def _with_reason(run: ClaimRun, fault: str) -> ClaimRun:
+def _add_fault(run: ClaimRun, fault: str) -> ClaimRun:
     """Return a run that lacked a module with why that could not be installed."""
     is_lacking = run.outcome == "not_run" and "No module named" in run.gave
     return run.model_copy(update={"gave": f"{run.gave}; {fault}"}) if is_lacking else run

@@ -75,11 +75,11 @@ class Tester:
         """Run a program; repair it and run it again while it cannot be executed."""
         known = trace.failed_installations
         draft = draft.model_copy(update={"repairs": (*known, *draft.repairs)})
-        attempt = await self._repaired(pair, draft, box, trace)
+        attempt = await self._repair(pair, draft, box, trace)
         trace.add_repairs(attempt.draft)
         return attempt
 
-    async def _repaired(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
+    async def _repair(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         attempt = await self._run(pair, draft, box, trace)
         if self.language.name != "python":  # nothing is installed
             return attempt

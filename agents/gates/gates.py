@@ -11,7 +11,7 @@ from agents.evidence import RunOutcome
 from infra.records import CaseResult, ExecutionResult, OracleReport
 
 # A run and the test that failed, None for a failure outside of tests → how that ended.
-FailureCause = Callable[[ExecutionResult, CaseResult | None], RunOutcome]
+FailureClassifier = Callable[[ExecutionResult, CaseResult | None], RunOutcome]
 _LONGEST_STUBS = 4_000  # characters
 _NAMED = 3  # survivors that a writer is told
 _BY_WEIGHT = (
@@ -110,8 +110,14 @@ class StubRules:
 
 
 class ProgramRules(ABC):
-    """The rules of one language; by default there is nothing to find in a program's text."""
+    """The rules of one language; by default there is nothing to find in a program's text.
 
+    Attributes:
+        claims: A part of each program of claims, and of no other program.
+        stubs: The rules for stubs of code.
+    """
+
+    claims: str
     stubs: StubRules
 
     @abstractmethod
@@ -119,7 +125,7 @@ class ProgramRules(ABC):
         """Return the gates that the program fails by its text alone, with what is wrong."""
 
     @abstractmethod
-    def attribution(self, program: str, code: str, stubs: str) -> FailureCause:
+    def failure_classifier(self, program: str, code: str, stubs: str) -> FailureClassifier:
         """Return the failure classifier for a program on code that has stubs."""
 
     @abstractmethod
@@ -141,17 +147,17 @@ class ProgramRules(ABC):
             return RunOutcome.DEPENDENCY_MISSING
         if result.outcome not in ("raised", "assertion_failed"):
             return RunOutcome.STOPPED
-        attributed = self.attribution(program, code, stubs)
-        ends = [attributed(result, case) for case in result.tests if case.outcome != "passed"]
-        return min(ends or [attributed(result, None)], key=_BY_WEIGHT.index)
+        classify = self.failure_classifier(program, code, stubs)
+        ends = [classify(result, case) for case in result.tests if case.outcome != "passed"]
+        return min(ends or [classify(result, None)], key=_BY_WEIGHT.index)
 
     def outcomes_of_tests(
         self, result: ExecutionResult, program: str, code: str, stubs: str = ""
     ) -> Mapping[str, RunOutcome]:
         """Return test → how it ended, of the tests that failed; arguments as of `outcome_of`."""
-        attributed = self.attribution(program, code, stubs)
+        classify = self.failure_classifier(program, code, stubs)
         failed = (case for case in result.tests if case.outcome != "passed")
-        return {case.name: attributed(result, case) for case in failed}
+        return {case.name: classify(result, case) for case in failed}
 
     def without_messages(self, code: str) -> str:
         """Return code without texts that nobody demands, such as those of exceptions."""

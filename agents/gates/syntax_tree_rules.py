@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from agents.evidence import RunOutcome
 from agents.gates.argument_expectations import expects
-from agents.gates.gates import FailureCause, Gate, ProgramRules, StubRules
+from agents.gates.gates import FailureClassifier, Gate, ProgramRules, StubRules
 from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
 from agents.gates.script_stubs import ScriptStubs
 from infra.languages.go import Go
@@ -32,7 +32,7 @@ class SyntaxTreeRules(ProgramRules):
     tampers: re.Pattern[str] | None  # what leads a program into its own report
     functions: frozenset[str]  # kinds of nodes that define a function by its name
     program: type[SyntaxTreeProgram]
-    claims: str  # a part of each program of claims
+    claims: str
     stubs: StubRules
 
     def faults_of(self, program: str, code: str) -> dict[Gate, str]:
@@ -55,9 +55,9 @@ class SyntaxTreeRules(ProgramRules):
         }
         return {gate: fault for gate, fault in faults.items() if fault}
 
-    def attribution(self, program: str, code: str, stubs: str) -> FailureCause:  # noqa: ARG002
+    def failure_classifier(self, program: str, code: str, stubs: str) -> FailureClassifier:  # noqa: ARG002
         """Return the failure classifier that reads stacks alone."""
-        return self._classify_failure
+        return self._classify
 
     def raised_in_program(self, result: ExecutionResult) -> bool:
         """Return True if an exception of a run came out of a line of the program itself."""
@@ -77,7 +77,7 @@ class SyntaxTreeRules(ProgramRules):
     def _tree(self, program: str, code: str) -> SyntaxTreeProgram:
         return self.program(program, code, self.language())
 
-    def _classify_failure(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
+    def _classify(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
         end, stack = (case, case.traceback) if case else (result, result.stderr)
         error_type = end.error_type
         is_missing = end.outcome == "import_error" or self.missing.search(

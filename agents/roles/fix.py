@@ -161,13 +161,13 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
             problem = "not the name of a distribution"
             return draft.with_repair(f"install {content.strip()!r}", problem, ok=False)
         case "add_import":
-            return _with_imports(content, draft, code)
+            return _add_imports(content, draft, code)
         case "add_import_to_code":
-            return _with_stubs(content.strip(), draft, code)
-    return _replaced(content, draft, code)
+            return _add_stubs(content.strip(), draft, code)
+    return _replace_program(content, draft, code)
 
 
-def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
+def _add_imports(lines: str, draft: Draft, code: str) -> Draft:
     try:
         import_statements(lines)
         program = with_imports(draft.program, lines)
@@ -180,14 +180,14 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     return added.with_repair(f"add_import {lines.strip()}")
 
 
-def _with_stubs(lines: str, draft: Draft, code: str) -> Draft:
+def _add_stubs(lines: str, draft: Draft, code: str) -> Draft:
     if fault := PYTHON_STUBS.fault_of(lines, code) or ("" if lines else "nothing is given"):
         return draft.with_repair(f"add_import_to_code {lines!r}", fault, ok=False)
     added = draft.model_copy(update={"support_code": joined(draft.support_code, lines)})
     return added.with_repair(f"add_import_to_code {lines}")
 
 
-def _replaced(program: str, draft: Draft, code: str) -> Draft:
+def _replace_program(program: str, draft: Draft, code: str) -> Draft:
     """Return the draft with a repaired program, if that demands the same and leaves the code be."""
     faults, more = faults_of(program, code), handler_lines(program, code)
     problem = faults.get(Gate.READABLE) or faults.get(Gate.LEAVES_TARGET_ALONE, "")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from agents.claims.claim import Claim, claims_in, is_said_as, unread_line
+from agents.claims.claim import Claim, claims_in, states_value, unread_line
 from agents.claims.executed import rules_of
 from agents.claims.program import ClaimRun
 from agents.llm.prompt import fence, pair_section, shorten
@@ -44,7 +44,7 @@ class Specification(Reply):
 
     @property
     def lack(self) -> str:
-        """What a second request says where too few examples are left to be evidence, else ""."""
+        """The text of a second request where too few examples can be evidence, else ""."""
         if len(self.claims) >= _FEWEST_EXAMPLES:
             return ""
         if unread := unread_line(self.examples):
@@ -155,12 +155,12 @@ class DemandedValue(Reply):
 
     @property
     def is_open(self) -> bool:
-        """Whether several values would do."""
+        """True if several values would do."""
         return self.value.strip().strip("`").strip() == _OPEN
 
     def confirms(self, claim: Claim) -> bool:
         """Return True if it is the claim's value."""
-        return not self.is_open and is_said_as(self.value, claim.value)
+        return not self.is_open and states_value(self.value, claim.value)
 
 
 class ClaimReading(Record):
@@ -178,7 +178,7 @@ class ClaimReading(Record):
         """Return True if it demands what the code gave; what is open may be the form alone."""
         last, claim = self.specified or self.alone, run.claim
         given = f"{claim.demand.effect} {run.gave}".strip()
-        return not last.is_open and is_said_as(last.value, given)
+        return not last.is_open and states_value(last.value, given)
 
     @property
     def evidence(self) -> str:

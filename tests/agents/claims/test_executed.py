@@ -11,7 +11,8 @@ from typing import get_args
 import pytest
 
 from agents.claims.adapter import CallAdapter
-from agents.claims.executed import EXECUTED, rules_of
+from agents.claims.claim import claims_in
+from agents.claims.executed import EXECUTED, is_claims_program, rules_of
 from agents.gates.gates import ProgramRules
 from flows.cli.tools import sandbox_check
 from infra.languages import languages
@@ -47,3 +48,15 @@ def test_a_row_lacks_nothing(name: str) -> None:
 
 def test_code_that_no_box_runs_goes_by_the_rules_of_python() -> None:
     assert rules_of("java") is rules_of("") is rules_of("python")
+
+
+@pytest.mark.parametrize("name", sorted(EXECUTED))
+def test_the_mark_of_a_program_of_claims_is_in_each_that_its_adapter_makes(name: str) -> None:
+    adapter = {
+        "python": "def answer(x):\n    return f(x)",
+        "javascript": "function answer(x) { return f(x); }",
+        "go": "func answer(x int) int { return f(x) }",
+    }[name]
+    program = EXECUTED[name].calls.claims_program(claims_in("1 => 2", 1), adapter, "")
+    assert is_claims_program(program)
+    assert not is_claims_program("def test_claim_1():\n    assert answer(1) == 2")

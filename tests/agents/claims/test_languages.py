@@ -8,10 +8,9 @@ import json
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.executed import EXECUTED
+from agents.claims.executed import EXECUTED, is_claims_program
 from agents.claims.languages import GoCalls, JavaScriptCalls
 from agents.claims.literals import UnknownValueError
-from agents.claims.program import is_claims_program
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 

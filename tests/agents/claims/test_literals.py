@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.claims.claim import claims_in, is_said_as, same_value
+from agents.claims.claim import claims_in, same_value, states_value
 from agents.claims.literals import UnknownValueError, literal_eval, normalised
 from agents.claims.values import alike, to_plain
 from agents.roles.specify import DemandedValue
@@ -117,5 +117,5 @@ def test_the_second_reader_confirms_no_other_value(claim: str, said: str) -> Non
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_whatever_is_said_is_compared_without_an_error(one: str, other: str) -> None:
-    is_said_as(one, other)
+    states_value(one, other)
     assert normalised(normalised(one)) == normalised(one) or "`" in one
