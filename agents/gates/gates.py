@@ -81,21 +81,21 @@ class StubRules:
         """Return why lines cannot be stubs of a code, "" where they can, or there are none."""
         if len(text) > _LONGEST_STUBS:
             return f"it has more than {_LONGEST_STUBS:,} characters"
-        return self.fault_of_text(text, code) if text.strip() else ""
+        return self._fault_of_text(text, code) if text.strip() else ""
 
     def usable(self, text: str, code: str) -> str:
         """Return lines without statements that bind what the code does not lack, "" at a fault."""
-        return self.fitting(text, code) if self.fault_of(text, code) else text.strip()
+        return self._fitting(text, code) if self.fault_of(text, code) else text.strip()
 
-    def fault_of_text(self, text: str, code: str) -> str:  # noqa: ARG002 - by default
+    def _fault_of_text(self, text: str, code: str) -> str:  # noqa: ARG002 - by default
         """Return the fault of lines by their syntax tree, "" for none."""
         return "code of this language has no stubs"
 
-    def fitting(self, text: str, code: str) -> str:  # noqa: ARG002 - by default
+    def _fitting(self, text: str, code: str) -> str:  # noqa: ARG002 - by default
         """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
         return ""
 
-    def parts_of(self, stubs: str) -> tuple[list[str], list[str]]:  # noqa: ARG002 - by default
+    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:  # noqa: ARG002 - by default
         """Return imports and what says nothing, and the names that others bind."""
         return [], []
 
@@ -104,7 +104,7 @@ class StubRules:
 
         Imports stay. A failure that is the same with each of them does not rest on the stubs.
         """
-        kept, names = self.parts_of(stubs)
+        kept, names = self._parts_of(stubs)
         made = ("\n".join((*kept, *map(one.format, names))) for one in self.stand_ins)
         return tuple(made) if names else ()
 

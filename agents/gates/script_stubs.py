@@ -34,8 +34,7 @@ class ScriptStubs(StubRules):
         "const {0} = new Proxy(Map, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
     )
 
-    def fault_of_text(self, text: str, code: str) -> str:
-        """Return the fault of lines by their syntax tree, "" for none."""
+    def _fault_of_text(self, text: str, code: str) -> str:
         lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
         if root is None or root.has_error:
             return "it is no JavaScript"
@@ -45,15 +44,14 @@ class ScriptStubs(StubRules):
         faults = (fault for node in nodes for fault in _statement_faults(node, code, lacking))
         return next(faults, "") or next(_tree_faults(root, lacking), "")
 
-    def fitting(self, text: str, code: str) -> str:
-        """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
+    def _fitting(self, text: str, code: str) -> str:
         lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
         nodes = root.named_children if root else ()
         left = (text_of(node) for node in nodes if not any(_statement_faults(node, code, lacking)))
         fitting = "\n".join(left)
-        return "" if self.fault_of_text(fitting, code) else fitting
+        return "" if self._fault_of_text(fitting, code) else fitting
 
-    def parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
+    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
         """Return the statements that require modules by their names, and the names of others."""
         root = _root_of(stubs)
         nodes = root.named_children if root else []

@@ -61,8 +61,7 @@ class PythonStubs(StubRules):
         "{} = type('X', (), {{n: lambda one, *_: one for n in ('__call__', '__getattr__')}})()",
     )
 
-    def fault_of_text(self, text: str, code: str) -> str:
-        """Return the fault of lines by their syntax tree, "" for none."""
+    def _fault_of_text(self, text: str, code: str) -> str:
         try:
             tree = parse(text)
         except SyntaxError as error:
@@ -75,8 +74,7 @@ class PythonStubs(StubRules):
         faults = (one for node in tree.body for one in _faults_of_statement(node, lacking, known))
         return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
 
-    def fitting(self, text: str, code: str) -> str:
-        """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
+    def _fitting(self, text: str, code: str) -> str:
         tree = parse_or_none(text)
         if tree is None or is_deep(tree, _MOST_LEVELS):
             return ""
@@ -85,7 +83,7 @@ class PythonStubs(StubRules):
         left = ast.unparse(tree)
         return "" if self.fault_of(left, code) else left
 
-    def parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
+    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
         """Return imports and what is None, which says nothing, and the names that others bind."""
         tree = parse_or_none(stubs)
         nodes = tree.body if tree else []
