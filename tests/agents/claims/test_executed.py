@@ -35,7 +35,8 @@ def test_a_row_lacks_nothing(name: str) -> None:
     }
     if name == "python":  # which the others are made from, or differ from
         del needed["an image"], needed["inserts of prompts"]
-    assert [what for what, file in needed.items() if not file.is_file()] == []
+    lacking = [what for what, file in needed.items() if not file.is_file()]
+    assert not lacking, f"{name} lacks {', '.join(lacking)}"
     command = harnesses.EXECUTED[name].command(0, 512)
     assert bool(command) == (name != "python")
     rules, calls = EXECUTED[name]
