@@ -18,7 +18,7 @@ class Draft(Record):
             the query asks.
         requirements: Distributions that were installed for it.
         repairs: The log of all repairs, done or in vain.
-        beside: Imports and definitions of names that the code under test lacks; checked, see
+        support_code: Imports and definitions of names that the code under test lacks; checked, see
             `agents.gates.stubs`.
     """
 
@@ -26,19 +26,19 @@ class Draft(Record):
     program: str
     requirements: tuple[str, ...] = ()
     repairs: tuple[RepairStep, ...] = ()
-    beside: str = ""
+    support_code: str = ""
 
     def runs_like(self, other: "Draft") -> bool:
         """Return True if running this draft would repeat the other's run."""
         mine, others = (
-            (draft.program, draft.requirements, draft.beside) for draft in (self, other)
+            (draft.program, draft.requirements, draft.support_code) for draft in (self, other)
         )
         return mine == others
 
     def in_the_box_of(self, earlier: "Draft") -> "Draft":
         """Return the draft with what was done for an earlier one of the same pair and lasts."""
-        stubs = joined(earlier.beside, self.beside)
-        return self.model_copy(update={"requirements": earlier.requirements, "beside": stubs})
+        stubs = joined(earlier.support_code, self.support_code)
+        return self.model_copy(update={"requirements": earlier.requirements, "support_code": stubs})
 
     def with_repair(
         self,

@@ -2,22 +2,24 @@
 
 An adapter calls the code, hands values on and takes them apart. Arguments that the code has not
 seen it may bring into the form that the code takes, by a short list of operations (split and join,
-a constant more or less, dates, paths); a run finds where that is the answer already (`with_marks`).
-It returns what the code gave, in a list at most. Imports, parameters and assignments may give no
-name of the code or of Python another meaning.
+a constant more or less, dates, paths); a run finds where that is the answer already
+(`mark_made_values`). It returns what the code gave, in a list at most. Imports, parameters and
+assignments may give no name of the code or of Python another meaning.
 """
 
-from collections.abc import Collection, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from math import inf
 from typing import Any, NamedTuple
 
+from agents.claims.claim import Claim
 from agents.claims.literals import expression, settings_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.stubs import function_names
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     FunctionNode,
     ast,
     is_deep,
@@ -65,6 +67,28 @@ class PlainCall(NamedTuple):
         return isinstance(call, ast.Call) and self.fewest <= len(call.args) <= self.most
 
 
+class CallAdapter(ABC):
+    """The way claims are run on code of one language."""
+
+    @abstractmethod
+    def adapter_fault(self, text: str, code: str) -> str:
+        """Return why lines are no adapter for a code, "" where they are one."""
+
+    @abstractmethod
+    def plain_call(self, code: str) -> PlainCall | None:
+        """Return the plain call of a code's only function, None where it needs more."""
+
+    @abstractmethod
+    def claims_program(
+        self, claims: Sequence[Claim], adapter: str, code: str, stubs: Collection[str] = ()
+    ) -> str:
+        """Return the test program of claims on code with stub functions of these names."""
+
+    def works_on_arguments(self, text: str) -> bool:  # noqa: ARG002 - by default
+        """Return True if an adapter does more with arguments than to put them into containers."""
+        return False
+
+
 def plain_call(code: str) -> PlainCall | None:
     """Return the plain call of a code's only function, None where it needs more than arguments."""
     tree = parse_or_none(code)
@@ -110,10 +134,10 @@ def works_on_arguments(text: str) -> bool:
     return False
 
 
-def with_marks(function: ast.FunctionDef, code: str, mark: str) -> None:
+def mark_made_values(function: ast.FunctionDef, code: str, mark: str) -> None:
     """Change a checked adapter: pass to a function, by its name, all that the adapter makes."""
     names = _names_of(function, names_defined_by(code), function_names(code))
-    body = [*map(_without_annotation, function.body)]
+    body = [*map(_drop_annotation, function.body)]
     function.body = []
     for statement in body:
         function.body.append(_Marks(names, mark).visit(statement))
@@ -160,7 +184,7 @@ def _fault_of_body(
     if not all(map(is_constant, function.args.defaults)):
         return f"{NAME} has constants as defaults"
     names = _names_of(function, target_names, functions)
-    for statement in map(_without_annotation, body):
+    for statement in map(_drop_annotation, body):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             fault = _fault_of_import(statement, target_names)
         else:
@@ -182,7 +206,7 @@ def _names_of(
     return _Names(frozenset(functions), own, set(target_names) - own)
 
 
-def _without_annotation(statement: ast.stmt) -> ast.stmt:
+def _drop_annotation(statement: ast.stmt) -> ast.stmt:
     if not isinstance(statement, ast.AnnAssign) or statement.value is None:
         return statement
     return ast.copy_location(ast.Assign([statement.target], statement.value), statement)
@@ -313,9 +337,9 @@ def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
         match node:
             case ast.Attribute(attr=name) if name.startswith("__") and name not in functions:
                 return f"line {statement.lineno} reads {name}, which is Python's own"
-            case ast.Call(func=ast.Name(id=name), keywords=given) if name == DUMMY:
+            case ast.Call(func=ast.Name(id=name), keywords=given) if name == SELF_STUB:
                 if {keyword.arg for keyword in given} & {None, *functions}:
-                    return f"line {statement.lineno} gives {DUMMY} what the code has"
+                    return f"line {statement.lineno} gives {SELF_STUB} what the code has"
     return ""
 
 
@@ -347,7 +371,7 @@ def _calls_in(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _is_dummy(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == DUMMY
+    return isinstance(call.func, ast.Name) and call.func.id == SELF_STUB
 
 
 def _root_of(node: ast.expr) -> str:

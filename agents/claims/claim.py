@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import regex
 
-from agents.claims.fixtures import shown
+from agents.claims.fixtures import normalise_output
 from agents.claims.literals import (
     MOST_JOINED,
     UnknownValueError,
@@ -17,12 +17,12 @@ from agents.claims.literals import (
     files_of,
     first_line,
     has_valid_fixtures,
+    literal_eval,
     normalised,
     normalised_arguments,
     settings_in,
-    value_of,
 )
-from agents.claims.values import alike, plain, suits
+from agents.claims.values import alike, suits, to_plain
 from infra.languages.python.programs import UNREADABLE, ast
 from infra.records import Record
 
@@ -95,9 +95,10 @@ class Claim(Record):
     def needs_work(self) -> bool:
         """Return True if the identity function would not satisfy the claim."""
         if self.demand.effect == "writes":
-            wanted, before = value_of(self.demand.wanted), files_of(self.arguments)
+            wanted, before = literal_eval(self.demand.wanted), files_of(self.arguments)
             return isinstance(wanted, dict) and any(
-                shown(before.get(name)) != shown(content) for name, content in wanted.items()
+                normalise_output(before.get(name)) != normalise_output(content)
+                for name, content in wanted.items()
             )
         if self.demand.effect:
             return True  # what is left so before the call cannot be run
@@ -154,12 +155,15 @@ def same_value(one: str, other: str) -> bool:
     if first.effect:
         by_lines = second.effect == "prints lines"
         try:
-            texts = [shown(value_of(one.wanted), by_lines=by_lines) for one in (first, second)]
+            texts = [
+                normalise_output(literal_eval(one.wanted), by_lines=by_lines)
+                for one in (first, second)
+            ]
         except UnknownValueError:
             return False
-        return alike(*map(plain, texts))
+        return alike(*map(to_plain, texts))
     try:
-        return alike(plain(value_of(one)), plain(value_of(other)))
+        return alike(to_plain(literal_eval(one)), to_plain(literal_eval(other)))
     except (*UNREADABLE, TypeError, ArithmeticError):
         return _written(one) == _written(other)
 
@@ -172,14 +176,14 @@ def _is_met(given: Demand, demanded: Demand) -> bool:
     value = _known_value(given.wanted)
     if not wanted or not value or given.way:
         return given.way == demanded.way and same_value(given.wanted, demanded.wanted)
-    found = plain(shown(*value, by_lines=True) if given.effect else value[0])
+    found = to_plain(normalise_output(*value, by_lines=True) if given.effect else value[0])
     return meets(found, demanded.way, wanted[0])
 
 
 def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a list or a text
     """Return the result of `suits`, of a pattern within bounded time."""
     if way != "matches":
-        return suits(value, way, wanted if way == "contains" else [*map(plain, wanted)])
+        return suits(value, way, wanted if way == "contains" else [*map(to_plain, wanted)])
     try:
         found = isinstance(value, str) and regex.fullmatch(
             wanted, value, regex.ASCII, timeout=_MATCHING_S
@@ -189,7 +193,7 @@ def meets(value: object, way: str, wanted: Any) -> bool:  # noqa: ANN401 - a lis
     return bool(found)
 
 
-def is_said_as(text: str, value: str) -> bool:
+def states_value(text: str, value: str) -> bool:
     """Return True if a reply's text is a value, as source, or that text without quotes."""
     said = normalised(text)
     if is_value(said) and same_value(said, value):
@@ -204,7 +208,7 @@ def is_said_as(text: str, value: str) -> bool:
 def _known_value(text: str) -> tuple[object, ...]:
     """Return the value of source alone in a tuple, () where it is not known."""
     try:
-        return (value_of(text),)
+        return (literal_eval(text),)
     except UnknownValueError:
         return ()
 

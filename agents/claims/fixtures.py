@@ -22,7 +22,7 @@ STREAM = io.TextIOWrapper(PRINTED, "utf-8", write_through=True)
 Content = str | bytes | None  # of a file; None where there is none
 
 
-def afresh() -> None:
+def reset_fixtures() -> None:
     """Begin a claim: no file, variable, argument or printed text of another one is left."""
     FOLDER.mkdir(exist_ok=True)
     os.chdir(FOLDER)
@@ -85,20 +85,22 @@ def argv(*words: str) -> None:
     sys.argv[:] = words
 
 
-def shown(value: object, *, by_lines: bool = False) -> object:
+def normalise_output(value: object, *, by_lines: bool = False) -> object:
     """Return a printed text, or name → content of files, in the form that is compared.
 
     Of the text the words count, with ``by_lines`` the lines too, as in files.
     """
     if isinstance(value, Mapping):
-        return [[name, shown(value[name], by_lines=True)] for name in sorted(value)]
+        return [[name, normalise_output(value[name], by_lines=True)] for name in sorted(value)]
     if isinstance(value, str):
         lines = "\n".join(map(str.rstrip, value.splitlines())).rstrip("\n")
         return lines if by_lines else " ".join(value.split())
     return value
 
 
-def seen(given: object, expected: str | Mapping[str, Content], *, by_lines: bool = False) -> object:
+def actual_output(
+    given: object, expected: str | Mapping[str, Content], *, by_lines: bool = False
+) -> object:
     """Return the observed effect of a call in normalised form, else its exception.
 
     That is the printed text where a text is expected.
@@ -106,8 +108,8 @@ def seen(given: object, expected: str | Mapping[str, Content], *, by_lines: bool
     if isinstance(given, tuple) and given[:1] == ("raises",):
         return given
     if isinstance(expected, str):
-        return shown(PRINTED.getvalue().decode(errors="replace"), by_lines=by_lines)
-    return shown({name: content_of(name, like) for name, like in expected.items()})
+        return normalise_output(PRINTED.getvalue().decode(errors="replace"), by_lines=by_lines)
+    return normalise_output({name: content_of(name, like) for name, like in expected.items()})
 
 
 def content_of(name: str, like: Content) -> Content:

@@ -13,23 +13,22 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from tree_sitter import Node
 
-from agents.claims import adapter, program
-from agents.claims.adapter import NAME, PlainCall
+from agents.claims.adapter import NAME, CallAdapter, PlainCall
 from agents.claims.claim import Claim
 from agents.claims.literals import (
     UnknownValueError,
     expression,
     has_fixtures,
+    literal_eval,
     settings_in,
     surroundings_of,
-    value_of,
 )
 from agents.claims.program import NOT_SAID, TEST
 from infra.languages.go import Go
@@ -44,7 +43,7 @@ _OPTIONAL = ("assignment_pattern", "rest_pattern")  # kinds of JavaScript's para
 _FLOATS = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
 
 
-class _Adapter(ABC):
+class _AdapterChecker(ABC):
     """One adapter, followed from statement to statement."""
 
     language: ClassVar[type[SyntaxTreeLanguage]]
@@ -76,14 +75,14 @@ class _Adapter(ABC):
             return f"{NAME} has at most {_MOST_STATEMENTS} statements"
         *before, last = statements
         for statement in before:
-            if not self._follows(statement):
+            if not self._check_statement(statement):
                 return f"line {statement.start_point.row + 1} is more than a call"
-        if not self._ends_by(last):
+        if not self._is_valid_return(last):
             return f"line {last.start_point.row + 1} returns more than what the code gave"
         return "" if self._is_called else "it does not call the code under test"
 
     @abstractmethod
-    def _ends_by(self, last: Node) -> bool:
+    def _is_valid_return(self, last: Node) -> bool:
         """Return True if a statement may end the adapter."""
 
     @abstractmethod
@@ -91,30 +90,30 @@ class _Adapter(ABC):
         """Return names and values of a declaration, no value where it is none."""
 
     @abstractmethod
-    def _is_given(self, node: Node) -> bool:
+    def _is_argument(self, node: Node) -> bool:
         """Return True if an expression is made of arguments and constants, in containers."""
 
     @abstractmethod
-    def _hands_out(self, node: Node) -> bool:
+    def _is_result(self, node: Node) -> bool:
         """Return True if an expression is what the code gave, or has changed, or a part of it."""
 
-    def _follows(self, statement: Node) -> bool:
+    def _check_statement(self, statement: Node) -> bool:
         """Take over what a statement names; return whether it may stand there."""
         if statement.type == "expression_statement":
-            return self._hands_out(statement.named_children[0])
+            return self._is_result(statement.named_children[0])
         names, values = self._declared(statement)
         if not values or names & {*self._own, *self._code_names, "claims", *self.makes}:
             return False
-        if all(map(self._hands_out, values)):
+        if all(map(self._is_result, values)):
             self._results |= names
-        elif not all(map(self._is_given, values)):
+        elif not all(map(self._is_argument, values)):
             return False
         self._own |= names
         return True
 
-    def _takes(self, given: Sequence[Node]) -> bool:
+    def _check_call(self, given: Sequence[Node]) -> bool:
         """Note a call of the code; return whether it is given what it may be given."""
-        if not all(self._is_given(one) or self._hands_out(one) for one in given):
+        if not all(self._is_argument(one) or self._is_result(one) for one in given):
             return False
         self._is_called = True
         names = (one.named_children[0] if one.type == "unary_expression" else one for one in given)
@@ -129,11 +128,11 @@ class _Adapter(ABC):
         name, given = _OF_MODULE.sub("", text_of(function)), arguments.named_children
         owner = function.child_by_field_name("operand")  # in Go
         if owner is None and name in self.hands_on:
-            return len(given) == 1 and self._hands_out(given[0])
+            return len(given) == 1 and self._is_result(given[0])
         name = name.rpartition(".")[2] if owner else name
-        if owner and name in self.getters and self._hands_out(owner):
+        if owner and name in self.getters and self._is_result(owner):
             return not given
-        return name in self._code_names and self._takes([owner, *given] if owner else given)
+        return name in self._code_names and self._check_call([owner, *given] if owner else given)
 
 
 def _statements(body: Node) -> list[Node]:
@@ -142,7 +141,7 @@ def _statements(body: Node) -> list[Node]:
     return _statements(found[0]) if [one.type for one in found] == ["statement_list"] else found
 
 
-class _JavaScriptAdapter(_Adapter):
+class _JavaScriptChecker(_AdapterChecker):
     language = JavaScript
     parameters = frozenset({"identifier"})
     constants = frozenset({"number", "string", "true", "false", "null", "undefined"})
@@ -152,9 +151,9 @@ class _JavaScriptAdapter(_Adapter):
         "array", "object", "pair", "spread_element", "parenthesized_expression",
     })  # fmt: skip
 
-    def _ends_by(self, last: Node) -> bool:
+    def _is_valid_return(self, last: Node) -> bool:
         values = last.named_children[:1]
-        return last.type == "return_statement" and bool(values) and self._hands_out(values[0])
+        return last.type == "return_statement" and bool(values) and self._is_result(values[0])
 
     def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
         if statement.type != "lexical_declaration" or statement.named_child_count != 1:
@@ -164,7 +163,7 @@ class _JavaScriptAdapter(_Adapter):
             return set(), []
         return {text_of(name)}, [value]
 
-    def _is_given(self, node: Node) -> bool:
+    def _is_argument(self, node: Node) -> bool:
         kind, text = node.type, text_of(node)
         if kind in ("identifier", "shorthand_property_identifier"):
             return text in self._own
@@ -174,29 +173,29 @@ class _JavaScriptAdapter(_Adapter):
             name = node.child_by_field_name("function") or node.child_by_field_name("constructor")
             parts = node.child_by_field_name("arguments")
             is_made = name is not None and text_of(name) in self.makes and parts is not None
-            return is_made and all(map(self._is_given, parts.named_children if parts else ()))
+            return is_made and all(map(self._is_argument, parts.named_children if parts else ()))
         if kind in self.constants or kind == "property_identifier":
             return True
-        return kind in self.containers and all(map(self._is_given, node.named_children))
+        return kind in self.containers and all(map(self._is_argument, node.named_children))
 
-    def _hands_out(self, node: Node) -> bool:
+    def _is_result(self, node: Node) -> bool:
         kind, parts = node.type, node.named_children
         if kind == "identifier":
             return text_of(node) in self._results
         if kind in ("await_expression", "parenthesized_expression"):
-            return self._hands_out(parts[0])
+            return self._is_result(parts[0])
         if kind == "member_expression":
             owner = node.child_by_field_name("object")
-            return owner is not None and self._hands_out(owner)
+            return owner is not None and self._is_result(owner)
         if kind == "subscript_expression":
-            return parts[1].type in ("number", "string") and self._hands_out(parts[0])
+            return parts[1].type in ("number", "string") and self._is_result(parts[0])
         if kind == "array":
             is_spread = [part.type for part in parts] == ["spread_element"]
-            return is_spread and self._hands_out(parts[0].named_children[0])
+            return is_spread and self._is_result(parts[0].named_children[0])
         return kind == "call_expression" and self._calls(node)
 
 
-class _GoAdapter(_Adapter):
+class _GoChecker(_AdapterChecker):
     language = Go
     parameters = frozenset({"parameter_declaration", "variadic_parameter_declaration", "comment"})
     constants = frozenset({
@@ -221,12 +220,12 @@ class _GoAdapter(_Adapter):
         "parenthesized_expression": ("", False),
     }
 
-    def _ends_by(self, last: Node) -> bool:
+    def _is_valid_return(self, last: Node) -> bool:
         if last.type == "expression_statement":
-            return self._follows(last)
+            return self._check_statement(last)
         values = last.named_children[0].named_children if last.named_child_count else []
         return (
-            last.type == "return_statement" and bool(values) and all(map(self._hands_out, values))
+            last.type == "return_statement" and bool(values) and all(map(self._is_result, values))
         )
 
     def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
@@ -235,7 +234,7 @@ class _GoAdapter(_Adapter):
             return set(), []
         return set(map(text_of, left.named_children)), right.named_children
 
-    def _is_given(self, node: Node, *, in_parts: bool = False) -> bool:
+    def _is_argument(self, node: Node, *, in_parts: bool = False) -> bool:
         """Constants are none of a container's parts, so that none makes the expected value."""
         kind, text = node.type, text_of(node)
         if kind in self.constants:
@@ -247,7 +246,7 @@ class _GoAdapter(_Adapter):
             name = text_of(function or node)
             is_made = name in self.makes and parts is not None
             return name == "new" or (
-                is_made and all(map(self._is_given, parts.named_children if parts else ()))
+                is_made and all(map(self._is_argument, parts.named_children if parts else ()))
             )
         if kind not in self.made_of or (kind == "unary_expression" and text[:1] not in "-&"):
             return False
@@ -256,25 +255,25 @@ class _GoAdapter(_Adapter):
         if kind == "keyed_element":  # a field and its value
             parts_of_it = parts_of_it[-1:]
         in_parts = in_parts or is_container
-        return all(part and self._is_given(part, in_parts=in_parts) for part in parts_of_it)
+        return all(part and self._is_argument(part, in_parts=in_parts) for part in parts_of_it)
 
-    def _hands_out(self, node: Node) -> bool:
+    def _is_result(self, node: Node) -> bool:
         kind = node.type
         if kind == "identifier":
             return text_of(node) in self._results
         if kind in ("parenthesized_expression", "unary_expression"):
-            return text_of(node)[:1] in "(*&" and self._hands_out(node.named_children[0])
+            return text_of(node)[:1] in "(*&" and self._is_result(node.named_children[0])
         if kind in ("selector_expression", "index_expression", "type_conversion_expression"):
             operand, index = map(node.child_by_field_name, ("operand", "index"))
             is_constant = index is None or index.type in self.constants
-            return is_constant and operand is not None and self._hands_out(operand)
+            return is_constant and operand is not None and self._is_result(operand)
         return kind == "call_expression" and self._calls(node)
 
 
-class SyntaxTreeClaims(ABC):
+class SyntaxTreeCalls(CallAdapter):
     """Claims on code of a language that is read by tree-sitter."""
 
-    adapter: ClassVar[type[_Adapter]]
+    adapter: ClassVar[type[_AdapterChecker]]
     test: ClassVar[str]  # with its name and its statement
     failure: ClassVar[str]  # a statement that ends a test by an error, with its message
 
@@ -309,14 +308,18 @@ class SyntaxTreeClaims(ABC):
         return self._plain_call(functions[0].name.rpartition(".")[2], functions[0].node, parameters)
 
     def claims_program(
-        self, claims: Sequence[Claim], adapter: str, code: str, _stubs: Collection[str] = ()
+        self,
+        claims: Sequence[Claim],
+        adapter: str,
+        code: str,
+        stubs: Collection[str] = (),  # noqa: ARG002 - no test asks who raised
     ) -> str:
-        """Return the program with one test for each claim; no code here has stubs."""
+        """Return the program with one test for each claim."""
         title, lines = self.adapter.language.title, [self._head(adapter, code)]
         makes = any(map(_has_surroundings, claims))
         for number, claim in enumerate(claims, 1):
             try:
-                line = self._call(parts_of(claim, makes=makes))
+                line = self._call(decode_claim(claim, makes=makes))
             except (*UNREADABLE, ValueError, TypeError, ArithmeticError) as error:
                 message = f"{NOT_SAID}{title}: {error}"[:200]
                 line = self.failure.format(json.dumps(message, ensure_ascii=False))
@@ -328,7 +331,7 @@ class SyntaxTreeClaims(ABC):
         """Return `plain_call` of a function."""
 
     @abstractmethod
-    def said(self, value: object) -> str:
+    def render_literal(self, value: object) -> str:
         """Return a value of Python in the language; raise `UnknownValueError` if it has none."""
 
     @abstractmethod
@@ -336,14 +339,14 @@ class SyntaxTreeClaims(ABC):
         """Return the lines before the tests."""
 
     @abstractmethod
-    def _call(self, parts: "Parts") -> str:
+    def _call(self, parts: "DecodedClaim") -> str:
         """Return the statement that tests a claim."""
 
 
-class JavaScriptClaims(SyntaxTreeClaims):
+class JavaScriptCalls(SyntaxTreeCalls):
     """Claims on code in JavaScript."""
 
-    adapter = _JavaScriptAdapter
+    adapter = _JavaScriptChecker
     test = "function {}() {{\n  {}\n}}"
     failure = "throw new Error({});"
 
@@ -356,7 +359,7 @@ class JavaScriptClaims(SyntaxTreeClaims):
         text = f"function {NAME}(...values) {{\n  return {name}(...values);\n}}"
         return PlainCall(text, fewest, most)
 
-    def said(self, value: object) -> str:
+    def render_literal(self, value: object) -> str:
         """Return an expression; dictionaries have texts as keys."""
         if value is None or isinstance(value, bool | str):
             return json.dumps(value)
@@ -365,11 +368,13 @@ class JavaScriptClaims(SyntaxTreeClaims):
         if isinstance(value, float):
             return f"({_FLOATS.get(repr(value), repr(value))})"
         if isinstance(value, list | tuple):
-            return f"[{', '.join(map(self.said, value))}]"
+            return f"[{', '.join(map(self.render_literal, value))}]"
         if isinstance(value, set | frozenset):
-            return f"new Set([{', '.join(map(self.said, value))}])"
+            return f"new Set([{', '.join(map(self.render_literal, value))}])"
         if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-            items = (f"[{json.dumps(key)}]: {self.said(item)}" for key, item in value.items())
+            items = (
+                f"[{json.dumps(key)}]: {self.render_literal(item)}" for key, item in value.items()
+            )
             return f"{{ {', '.join(items)} }}"
         raise UnknownValueError(f"{type(value).__name__} is not said in JavaScript")
 
@@ -380,16 +385,18 @@ class JavaScriptClaims(SyntaxTreeClaims):
         made = f"claims.adapter = (() => {{\n{called}\n{own}\nreturn {NAME};\n}})();"
         return f"{_helpers('javascript.js')}\n{made}"
 
-    def _call(self, parts: "Parts") -> str:
-        said = ", ".join(map(self.said, (parts.arguments, parts.value, parts.way)))
-        begin = f"claims.begin({self.said(parts.surroundings)});\n  " * bool(parts.surroundings)
-        return f"{begin}return claims.{parts.kind}({said});"
+    def _call(self, parts: "DecodedClaim") -> str:
+        values = (parts.arguments, parts.value, parts.way)
+        given = ", ".join(map(self.render_literal, values))
+        around = self.render_literal(parts.surroundings)
+        begin = f"claims.begin({around});\n  " * bool(parts.surroundings)
+        return f"{begin}return claims.{parts.kind}({given});"
 
 
-class GoClaims(SyntaxTreeClaims):
+class GoCalls(SyntaxTreeCalls):
     """Claims on code in Go."""
 
-    adapter = _GoAdapter
+    adapter = _GoChecker
     test = "func {}(t *testing.T) {{\n\t{}\n}}"
     failure = "panic({})"
 
@@ -413,17 +420,18 @@ class GoClaims(SyntaxTreeClaims):
         call = f"{back}{name}({', '.join(names)}{spread})"
         return PlainCall(f"func {NAME}({takes}) {gives}{{\n\t{call}\n}}", len(names), len(names))
 
-    def said(self, value: object) -> str:
+    def render_literal(self, value: object) -> str:
         """Return a literal text of JSON, with dictionaries and sets as `go.go` reads them."""
         return json.dumps(json.dumps(_plain(value)), ensure_ascii=False)
 
     def _head(self, adapter: str, code: str) -> str:  # noqa: ARG002 - its names are the program's
         return f"{adapter}\n{_helpers('go.go')}"
 
-    def _call(self, parts: "Parts") -> str:
-        said = f"{self.said(parts.arguments)}, {self.said(parts.value)}, {json.dumps(parts.way)}"
-        begin = f"claimsBegin({self.said(parts.surroundings)})\n\t" * bool(parts.surroundings)
-        return f"{begin}claims{parts.kind.capitalize()}(t, {said})"
+    def _call(self, parts: "DecodedClaim") -> str:
+        given = ", ".join(map(self.render_literal, (parts.arguments, parts.value)))
+        around = self.render_literal(parts.surroundings)
+        begin = f"claimsBegin({around})\n\t" * bool(parts.surroundings)
+        return f"{begin}claims{parts.kind.capitalize()}(t, {given}, {json.dumps(parts.way)})"
 
 
 def _plain(value: object) -> object:
@@ -444,7 +452,7 @@ def _helpers(name: str) -> str:
     return files("agents.claims").joinpath(name).read_text("utf-8")
 
 
-class Parts(NamedTuple):
+class DecodedClaim(NamedTuple):
     """A claim in values.
 
     Of files that must be written the value is a list of path, content and whether that is a text.
@@ -457,7 +465,7 @@ class Parts(NamedTuple):
     surroundings: list[object]  # files, variables and a program's arguments; [] where none count
 
 
-def parts_of(claim: Claim, *, makes: bool) -> Parts:
+def decode_claim(claim: Claim, *, makes: bool) -> DecodedClaim:
     """Return a claim in values, with its surroundings where it or another claim makes some.
 
     Raises:
@@ -467,22 +475,24 @@ def parts_of(claim: Claim, *, makes: bool) -> Parts:
     call = expression(f"f({arguments}\n)")
     if not isinstance(call, ast.Call) or call.keywords:
         raise UnknownValueError("named arguments")
-    given = [value_of(ast.unparse(one)) for one in call.args]
+    given = [literal_eval(ast.unparse(one)) for one in call.args]
     around = _surroundings(claim.arguments) if makes else []
     if claim.error_type:
-        return Parts("raises", given, claim.error_type, "", around)
+        return DecodedClaim("raises", given, claim.error_type, "", around)
     effect, way, wanted = claim.demand
-    value = value_of(wanted)
+    value = literal_eval(wanted)
     value = [*value] if way and isinstance(value, set | tuple) else value
     if effect == "leaves":
         raise UnknownValueError(effect)
     if effect == "writes":
         assert isinstance(value, dict)  # noqa: S101 - `is_value` says so
         files = [[name, _encoded(one), isinstance(one, str)] for name, one in value.items()]
-        return Parts(effect, given, files, "", around)
+        return DecodedClaim(effect, given, files, "", around)
     if effect:
-        return Parts("prints", given, value, way or effect.partition(" ")[2] or "words", around)
-    return Parts("gives", given, value, way, around)
+        return DecodedClaim(
+            "prints", given, value, way or effect.partition(" ")[2] or "words", around
+        )
+    return DecodedClaim("gives", given, value, way, around)
 
 
 def _has_surroundings(claim: Claim) -> bool:
@@ -500,31 +510,3 @@ def _encoded(content: object) -> str | None:
     """Return a file's content in base64, None where there is none."""
     data = content.encode() if isinstance(content, str) else content
     return base64.b64encode(data).decode() if isinstance(data, bytes) else None
-
-
-class Wrapper(NamedTuple):
-    """The way claims are run on code of one language."""
-
-    # Adapter and code → why the adapter cannot be used, "" where it can.
-    adapter_fault: Callable[[str, str], str]
-    # Claims, adapter, code, and names of stub functions → the test program.
-    claims_program: Callable[[Sequence[Claim], str, str, Collection[str]], str]
-    # Code → the plain call of its only function, None where there is none.
-    plain_call: Callable[[str], PlainCall | None]
-    # Whether an adapter does more than to put arguments into containers.
-    works_on_arguments: Callable[[str], bool] = lambda _: False
-
-
-_JAVASCRIPT, _GO = JavaScriptClaims(), GoClaims()
-WRAPPERS = {
-    "python": Wrapper(
-        adapter.adapter_fault,
-        program.claims_program,
-        adapter.plain_call,
-        adapter.works_on_arguments,
-    ),
-    "javascript": Wrapper(
-        _JAVASCRIPT.adapter_fault, _JAVASCRIPT.claims_program, _JAVASCRIPT.plain_call
-    ),
-    "go": Wrapper(_GO.adapter_fault, _GO.claims_program, _GO.plain_call),
-}

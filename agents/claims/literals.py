@@ -101,7 +101,7 @@ def expression(text: str) -> ast.expr | None:
     return statement.value
 
 
-def value_of(text: str) -> object:
+def literal_eval(text: str) -> object:
     """Return the value of an expression.
 
     Raises:
@@ -141,12 +141,12 @@ def _called(node: ast.Call) -> object:
             names = [_value(keyword.value) for keyword in named if keyword.arg == "name"]
             return f"{FOLDER}/{(names or [_NAMES[maker]])[0]}"
         case ast.Call(func=function, args=parts, keywords=[]):
-            return _made(_known_name(function), [*map(_value, parts)])
+            return _call_value(_known_name(function), [*map(_value, parts)])
         case ast.Call(
             func=function, args=[ast.List() as rows],
             keywords=[ast.keyword(arg="dtype", value=ast.Attribute(attr="uint8"))],
         ) if _are_pixels(_value(rows)):  # fmt: skip
-            return _made(_known_name(function), [_value(rows)])
+            return _call_value(_known_name(function), [_value(rows)])
     raise ValueError("named arguments")
 
 
@@ -187,7 +187,7 @@ def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as
     return _SUMS[type(op)](one, other)
 
 
-def _made(name: str, arguments: list[Any]) -> object:
+def _call_value(name: str, arguments: list[Any]) -> object:
     """Return the result of a call of a known name."""
     if name == "range":
         made = range(*(_checked(one, int) for one in arguments))
@@ -405,9 +405,9 @@ def _files_of(node: ast.AST) -> _Files | None:
         case _:
             return None
     try:
-        made = value_of(ast.unparse(content))
-        name = value_of(named["name"]) if "name" in named else _NAMES[kind]
-        time = value_of(named.get("time", "0"))
+        made = literal_eval(ast.unparse(content))
+        name = literal_eval(named["name"]) if "name" in named else _NAMES[kind]
+        time = literal_eval(named.get("time", "0"))
         files = dict(_files_in(name, made))
     except (UnknownValueError, ValueError):
         return None

@@ -9,16 +9,23 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 from agents.claims import fixtures, values
-from agents.claims.adapter import MADE, is_constant, with_marks
+from agents.claims.adapter import (
+    MADE,
+    CallAdapter,
+    adapter_fault,
+    is_constant,
+    mark_made_values,
+    plain_call,
+    works_on_arguments,
+)
 from agents.claims.claim import Claim
 from agents.claims.literals import expression, has_fixtures, settings_in
-from agents.gates import missing
+from agents.gates import missing_dependencies
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python.programs import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, TEST = "adapted_answer", "test_claim_"
-_OF_OTHERS = ("\nclaims.adapter = ", "\nfunc claimsOutcome(")  # JavaScript, Go
 _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last, or is cut off: what a code gives may hold what looks like
 # one. Another line at the end is that by which an assertion of the code itself came here.
@@ -38,9 +45,9 @@ def passed(*arguments):
     return arguments
 
 
-def given_by(arguments, wanted="", *expected, look=plain):
+def given_by(arguments, wanted="", *expected, look=to_plain):
     """Return the plain value that a call gives, or what the code under test raises by its logic."""
-    NOT_MADE[:] = [arguments, *(face for one in expected for face in faces_expected(one))]
+    NOT_MADE[:] = [arguments, *(face for one in expected for face in expected_strings(one))]
     try:
         return look(adapted_answer(*arguments))
     except Exception as error:
@@ -65,21 +72,21 @@ def made_by_adapter(value):
     if callable(value) and not is_parameter(value):
         raise ValueError(f"the adapter hands over {value!r:.60}")
     arguments, *expected = NOT_MADE
-    found = {*expected}.intersection(faces(value))
-    if found.difference(faces([arguments, *CONSTANTS])):
+    found = {*expected}.intersection(canonical_strings(value))
+    if found.difference(canonical_strings([arguments, *CONSTANTS])):
         raise ValueError("the adapter makes the value that is demanded")
     return value
 
 
 def difference(given, *expected):
     """Return the actual value as text, as ``formed`` where only its form is unexpected."""
-    is_formed = any(formed(given, one) for one in expected)
+    is_formed = any(relaxed_equal(given, one) for one in expected)
     return f"{'formed' if is_formed else 'gave'} {text_of(given):.300}"
 
 
 def changing(arguments, expected):
     """Return the arguments of a call that is to change attributes of the first one."""
-    if alike(left_by(None, arguments, expected), plain(expected)):
+    if alike(left_by(None, arguments, expected), to_plain(expected)):
         raise ValueError("it is so before the call")
     return arguments
 
@@ -88,7 +95,7 @@ def left_by(given, arguments, expected):
     """Return these attributes of the first argument after a call, or what it raised."""
     if is_a(given, tuple) and given[:1] == ("raises",):
         return given
-    return plain({name: getattr(arguments[0], name, None) for name in expected})
+    return to_plain({name: getattr(arguments[0], name, None) for name in expected})
 
 
 def is_parameter(kind):
@@ -100,12 +107,12 @@ def is_parameter(kind):
     )
 
 
-def faces_expected(value):
+def expected_strings(value):
     """Return the texts by which a plain value is found in what an adapter makes."""
     if not is_a(value, tuple):
-        return faces(value)[:: max(len(faces(value)) - 1, 1)]
+        return canonical_strings(value)[:: max(len(canonical_strings(value)) - 1, 1)]
     kind, parts = value
-    return [text_of(value)] if kind == "object" else faces(parts)[:1]
+    return [text_of(value)] if kind == "object" else canonical_strings(parts)[:1]
 
 
 NOT_MADE = [()]
@@ -214,14 +221,14 @@ def claims_program(
     of_code = names_defined_by(code)
     wanted = [ast.alias(name) for name in sorted(names & of_code - own)]
     makes = any(claim.demand.effect or has_fixtures(claim.arguments) for claim in claims)
-    used = (values, missing, *([fixtures] if makes else []))
+    used = (values, missing_dependencies, *([fixtures] if makes else []))
     constants = ", ".join(ast.unparse(one) for one in ast.walk(function) if is_constant(one))
     sources = (*map(inspect.getsource, used), _HELPERS, f"CONSTANTS = [{constants}]")
     helpers = "\n".join(sources)
     if stubs:
         helpers += _STUBS.format(names=sorted(stubs))
     shared = names_defined_by(helpers) & of_code
-    with_marks(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
+    mark_made_values(function, code, f"{MADE}{_OURS}" if MADE in shared else MADE)
     own_import = ast.ImportFrom("target", wanted, 0)
     function.body = [own_import, *(node for node in function.body if not _is_of_target(node))]
     others = (node for node in tree.body if node is not function and not _is_of_target(node))
@@ -233,6 +240,15 @@ def claims_program(
         _renamed(tests, shared),
     ]
     return scaffolded("\n".join(parts))
+
+
+class PythonCalls(CallAdapter):
+    """The way claims are run on code in Python."""
+
+    adapter_fault = staticmethod(adapter_fault)
+    plain_call = staticmethod(plain_call)
+    claims_program = staticmethod(claims_program)
+    works_on_arguments = staticmethod(works_on_arguments)
 
 
 def _renamed(text: str, names: frozenset[str]) -> str:
@@ -250,11 +266,6 @@ def _renamed(text: str, names: frozenset[str]) -> str:
 
 def _is_of_target(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "target"
-
-
-def is_claims_program(program: str) -> bool:
-    """Return True if a program was made by `claims_program`."""
-    return f"def {_ADAPTED}(" in program or any(mark in program for mark in _OF_OTHERS)
 
 
 def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimRun, ...]:
@@ -292,7 +303,7 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
     """
     for number, claim in enumerate(claims, 1):
         settings, arguments = settings_in(claim.arguments)
-        lines = [f"def {TEST}{number}():", *(["afresh()"] if makes else []), *settings]
+        lines = [f"def {TEST}{number}():", *(["reset_fixtures()"] if makes else []), *settings]
         called = f"passed({_fitting(arguments, function)}\n)"
         effect, way, _ = claim.demand
         check, found = "alike(given, expected)", "given, expected"
@@ -311,7 +322,7 @@ def _value_lines(claim: Claim, called: str) -> list[str]:
         return [f"expected = {expected}", f"given = given_by({called}, {error!r})"]
     made = "*expected" if claim.demand.way == "one of" else "expected"
     return [
-        f"expected = plain(({claim.demand.wanted}\n))",
+        f"expected = to_plain(({claim.demand.wanted}\n))",
         f"given = given_by({called}, '', {made})",
     ]
 
@@ -324,18 +335,22 @@ def _effect_lines(claim: Claim, called: str) -> list[str]:
         return [
             wanted,
             f"arguments = changing({called}, wanted)",
-            "expected = plain(wanted)",
+            "expected = to_plain(wanted)",
             "given = left_by(given_by(arguments, look=done), arguments, wanted)",
         ]
     by_lines = f"by_lines={bool(way) or effect == 'prints lines'}"
-    expected = f"shown(wanted, {by_lines})"
+    expected = f"normalise_output(wanted, {by_lines})"
     if way:
-        expected = f"[shown(one, {by_lines}) for one in wanted]" if way == "one of" else "wanted"
+        expected = (
+            f"[normalise_output(one, {by_lines}) for one in wanted]"
+            if way == "one of"
+            else "wanted"
+        )
     made, like = ("*wanted.values()", "wanted") if effect == "writes" else ("expected", "''")
     return [
         wanted,
         f"expected = {expected}",
-        f"given = seen(given_by({called}, '', {made}, look=done), {like}, {by_lines})",
+        f"given = actual_output(given_by({called}, '', {made}, look=done), {like}, {by_lines})",
     ]
 
 

@@ -25,7 +25,7 @@ def is_a(value: object, *kinds: type) -> "TypeGuard[Any]":
     return issubclass(type(value), kinds)
 
 
-def plain(value: object) -> object:
+def to_plain(value: object) -> object:
     """Return a value as numbers, texts and lists; what is none of them as its kind and its parts.
 
     Kinds of sequences and of numbers are not told apart: a tuple, an iterator, a deque and an array
@@ -42,7 +42,7 @@ def plain(value: object) -> object:
         return complex.__pos__(value)
     if is_a(value, str):
         return str.__str__(value)
-    return plain(value.tolist()) if hasattr(value, "tolist") else plain_parts(value)
+    return to_plain(value.tolist()) if hasattr(value, "tolist") else plain_parts(value)
 
 
 def plain_parts(value: object) -> object:
@@ -56,12 +56,12 @@ def plain_parts(value: object) -> object:
     if name in {"Decimal", "Fraction"}:
         return float(value)  # type: ignore[arg-type]
     if is_a(value, dict):
-        items = ([plain(key), plain(one)] for key, one in value.items())
+        items = ([to_plain(key), to_plain(one)] for key, one in value.items())
         return "dict", sorted(items, key=text_of)
     if is_a(value, set, frozenset):
-        return "set", sorted(map(plain, value), key=text_of)
+        return "set", sorted(map(to_plain, value), key=text_of)
     if is_a(value, *LISTS) or hasattr(value, "__next__") or name == "deque":
-        return [*map(plain, read_parts(value))]
+        return [*map(to_plain, read_parts(value))]
     return "object", str.__str__(str(value))
 
 
@@ -92,7 +92,7 @@ def alike(one: object, other: object) -> bool:
     return type(one) in (str, bytes, type(None)) and one == other
 
 
-def formed(one: object, other: object) -> bool:
+def relaxed_equal(one: object, other: object) -> bool:
     """Return True if plain values are alike but for what may be left open.
 
     That is a path in place of its last name, and pairs in place of keys.
@@ -101,17 +101,17 @@ def formed(one: object, other: object) -> bool:
         name, others_name = (text.rstrip("/").rpartition("/")[2] for text in (one, other))
         is_name = name in (one.rstrip("/"), other.rstrip("/")) and any(map(str.isalpha, name))
         return one == other or (name == others_name and is_name)
-    parts, others = parts_of(one), parts_of(other)
+    parts, others = list_parts(one), list_parts(other)
     if parts is None or others is None:
         return alike(one, other)
     if are_pairs(parts) != are_pairs(others):
         parts, others = keys_of(parts), keys_of(others)
     elif is_a(one, tuple) != is_a(other, tuple):
         parts, others = sorted(parts, key=text_of), sorted(others, key=text_of)
-    return len(parts) == len(others) and all(map(formed, parts, others))
+    return len(parts) == len(others) and all(map(relaxed_equal, parts, others))
 
 
-def parts_of(value: object) -> "list[Any] | None":
+def list_parts(value: object) -> "list[Any] | None":
     """Return the parts of a plain list, or the pairs of a dictionary."""
     if is_a(value, tuple) and value[0] == "dict":
         value = value[1]
@@ -179,7 +179,7 @@ def text_of(value: object) -> str:
     return repr(value)
 
 
-def faces(value: object) -> list[str]:
+def canonical_strings(value: object) -> list[str]:
     """Return texts for a value and for each part: the first one without kind and order of parts.
 
     Of a list the last one has the order. A dictionary has texts as its items, its keys and its
@@ -189,11 +189,11 @@ def faces(value: object) -> list[str]:
         value = value.tolist()
     if is_a(value, dict):
         views = ([*value.items()], [*value], [*value.values()])
-        return [face for view in views for face in faces(view)]
+        return [face for view in views for face in canonical_strings(view)]
     if is_a(value, list, tuple, set, frozenset):
-        parts = [faces(part) for part in value]
+        parts = [canonical_strings(part) for part in value]
         whole = "{" + ", ".join(sorted(part[0] for part in parts)) + "}"
         order = "[" + ", ".join(part[-1] for part in parts) + "]"
         inner = [face for part in parts for face in part]
         return [whole, *inner, order if is_a(value, list, tuple) else whole]
-    return [""] if hasattr(value, "__next__") else [text_of(plain(value))]
+    return [""] if hasattr(value, "__next__") else [text_of(to_plain(value))]

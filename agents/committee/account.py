@@ -5,7 +5,8 @@ from itertools import chain
 from typing import TypeVar
 
 from agents.claims.claim import Claim
-from agents.claims.program import ClaimRun, claim_runs, is_claims_program
+from agents.claims.executed import is_claims_program
+from agents.claims.program import ClaimRun, claim_runs
 from agents.committee.specified import failed_runs
 from agents.llm.structured_output import Reply, read
 from agents.roles.base import Agent

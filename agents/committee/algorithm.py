@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from agents.claims.executed import rules_of
 from agents.committee.configurations import Configuration
 from agents.committee.paths import AnnotationPath, path_of
 from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
-from agents.gates.stubs import usable_stubs
 from agents.llm.client import LanguageModel
 from agents.llm.prompt import fence, shorten
 from agents.roles.base import Judgement
@@ -133,12 +133,12 @@ class Committee:
         screening = await Screener(trace.model).screen(pair) if configuration.screens else None
         is_run = testers is not None
         if screening and not configuration.wants_more(screening.verdict, is_run=is_run):
-            return _screened(screening)
+            return _screener_decision(screening)
         if testers and configuration.writer:
             return await self._judge_by_program(pair, trace, testers, screening)
         path = AnnotationPath.UNCLEAR_READ if screening else AnnotationPath.READ_ALONE
         last_word = configuration.arbiter_type if configuration.writer else configuration.judge
-        return _labelled(await last_word(trace.model).read(pair), path)
+        return _arbiter_decision(await last_word(trace.model).read(pair), path)
 
     async def _judge_by_claims(
         self, pair: Pair, trace: Trace, testers: Testers | None
@@ -159,7 +159,7 @@ class Committee:
                 evidence = await testers.claims.test(pair, specification, screening, trace)
         label = label_by(evidence, verdict)
         if label is not None:
-            return _by_claims(label, screening, evidence)
+            return _claims_decision(label, screening, evidence)
         is_disputed = evidence.supports_code or bool(evidence.confirmed)
         wants_program = self.configuration.wants_more(verdict, is_run=testers is not None)
         can_be_run = testers is not None and testers.programs.language.is_valid(pair.code.text)
@@ -167,15 +167,15 @@ class Committee:
             with trace.model.with_section(specification.section(trace.model.code_limit)):
                 return await self._judge_by_program(pair, trace, testers, screening, evidence)
         if not is_disputed and _is_sure(verdict, evidence):
-            return _screened(screening)
+            return _screener_decision(screening)
         runs = (*evidence.runs, *evidence.left_out)
         screening = screening.model_copy(update={"adapter": evidence.adapter or screening.adapter})
         judgement = await ClaimsArbiter(trace.model).judge(
             pair, specification, screening, runs, evidence.read, evidence.problem
         )
         if is_disputed:
-            return _disputed(judgement, evidence)
-        return _labelled(judgement, AnnotationPath.UNCLEAR_READ)
+            return _disputed_decision(judgement, evidence)
+        return _arbiter_decision(judgement, AnnotationPath.UNCLEAR_READ)
 
     async def _judge_by_program(
         self,
@@ -191,7 +191,7 @@ class Committee:
         example of the specification is ``evidence``; both see those that failed.
         """
         beside = getattr(screening, "beside", "")
-        stubs = usable_stubs(beside, pair.code.text, pair.code.language)
+        stubs = rules_of(pair.code.language).stubs.usable(beside, pair.code.text)
         failed = [run for run in evidence.left_out if run.outcome == "failed"]
         calls = call_lines(failed, evidence.read)
         problem = "\n".join(filter(None, (evidence.problem, calls)))
@@ -204,7 +204,7 @@ class Committee:
             is_void = said is None and not any(one.is_valid_failure for one in attempts)
             is_void = is_void and _is_sure(verdict, evidence)
             if is_void or said == _LABELS[verdict]:
-                return _screened(screening, path, _support_of(attempts, _LABELS[verdict]))
+                return _screener_decision(screening, path, _support_of(attempts, _LABELS[verdict]))
         is_of_query = verdict == "unclear_query"
         arbiter = QueryArbiter if is_of_query else self.configuration.arbiter_type
         limit = trace.model.code_limit
@@ -212,7 +212,9 @@ class Committee:
             judgement = await arbiter(trace.model).judge(pair, attempts)
         path = AnnotationPath.UNCLEAR_QUERY if is_of_query else path
         return (
-            _weighed(judgement, path, attempts) if gates else _labelled(judgement, path, "ungated")
+            _weighed_decision(judgement, path, attempts)
+            if gates
+            else _arbiter_decision(judgement, path, "ungated")
         )
 
     async def _attempts(
@@ -232,7 +234,7 @@ def _is_sure(verdict: str, evidence: ClaimEvidence) -> bool:
     return verdict == "clear_non_match" or (verdict in _LABELS and not evidence.is_unsettled)
 
 
-def _screened(
+def _screener_decision(
     screening: Screening | SpecifiedScreening,
     path: AnnotationPath | None = None,
     support: Support = "screened",
@@ -250,7 +252,7 @@ def _screened(
     )
 
 
-def _by_claims(
+def _claims_decision(
     label: Literal[0, 1], screening: SpecifiedScreening, evidence: ClaimEvidence
 ) -> _Decision:
     """Return the label that the claims give; a screening that was sure agrees with it."""
@@ -267,9 +269,9 @@ def _by_claims(
     )
 
 
-def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
+def _disputed_decision(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
     """Return the arbiter's label where reading and claims differ."""
-    decision = _labelled(judgement, AnnotationPath.CLAIMS_DISPUTED)
+    decision = _arbiter_decision(judgement, AnnotationPath.CLAIMS_DISPUTED)
     agrees = decision.label == (0 if evidence.confirmed else 1)
     by_oracle: Support = "valid_oracle" if agrees else "overruled"
     return decision.model_copy(
@@ -281,7 +283,7 @@ def _disputed(judgement: Judgement, evidence: ClaimEvidence) -> _Decision:
     )
 
 
-def _labelled(
+def _arbiter_decision(
     judgement: Judgement | StepwiseJudgement, path: AnnotationPath, support: Support = "screened"
 ) -> _Decision:
     """Return the last word's label."""
@@ -296,9 +298,11 @@ def _labelled(
     )
 
 
-def _weighed(judgement: Judgement, path: AnnotationPath, attempts: Sequence[Attempt]) -> _Decision:
+def _weighed_decision(
+    judgement: Judgement, path: AnnotationPath, attempts: Sequence[Attempt]
+) -> _Decision:
     """Return the arbiter's label, with what the valid oracles say of it."""
-    decision = _labelled(judgement, path)
+    decision = _arbiter_decision(judgement, path)
     if not attempts[-1].draft.program:
         return decision
     oracles = [item.evidence is RunEvidence.PASSED for item in attempts if item.is_valid]

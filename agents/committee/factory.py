@@ -1,5 +1,6 @@
 """Construction of committees and models from settings."""
 
+from agents.claims.executed import EXECUTED
 from agents.committee.algorithm import Committee, Testers
 from agents.committee.configurations import configuration_of
 from agents.committee.specified import ClaimTester
@@ -21,7 +22,8 @@ def build_committee(
     for language in (languages.get(name)() for name in languages.names()):
         if not language.is_executed:
             continue
-        validator = OracleValidator(chosen.gates, language, scaffolding=configuration.scaffolding)
+        rules = EXECUTED[language.name].rules
+        validator = OracleValidator(chosen.gates, language, rules, configuration.scaffolding)
         tester = Tester(
             sandbox=sandbox,
             language=language,

@@ -15,14 +15,15 @@ from typing import Literal
 
 from pydantic import Field
 
+from agents.claims.adapter import CallAdapter
 from agents.claims.claim import Claim
-from agents.claims.languages import WRAPPERS, Wrapper
+from agents.claims.executed import EXECUTED
 from agents.claims.program import TEST, ClaimRun, claim_runs
 from agents.committee.trace import Trace
 from agents.evidence import Draft, installation_fault, missing_requirement
 from agents.gates.gates import reason_of
-from agents.gates.missing import is_missing_dependency
-from agents.gates.stubs import functions_of, usable_stubs
+from agents.gates.missing_dependencies import is_missing_dependency
+from agents.gates.stubs import functions_of
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import install
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
@@ -121,8 +122,8 @@ class ClaimTester:
     validator: OracleValidator
 
     @property
-    def _wrapper(self) -> Wrapper:
-        return WRAPPERS[self.language.name]
+    def _calls(self) -> CallAdapter:
+        return EXECUTED[self.language.name].calls
 
     async def test(
         self,
@@ -139,13 +140,13 @@ class ClaimTester:
         found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
         if not adapters:
             return found
-        stubs = usable_stubs(screening.beside, pair.code.text, self.language.name)
-        code = self.language.with_beside(pair.code.text, stubs, scaffolding=True)
+        stubs = self.validator.rules.stubs.usable(screening.beside, pair.code.text)
+        code = self.language.with_support_code(pair.code.text, stubs, scaffolding=True)
         async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
                 for one in adapters:
                     tools = _Tools(specification, screening, one, stubs, code, box, trace)
-                    evidence = await self._tested(pair, claims, tools)
+                    evidence = await self._test_claims(pair, claims, tools)
                     if evidence.runs or evidence.left_out:
                         made = evidence.model_copy(update=self._origin_of(claims, tools))
                         is_decided = made.supports_code or made.confirmed
@@ -166,13 +167,13 @@ class ClaimTester:
         if not self.language.is_valid(code):
             return nothing, adapters
         if adapter and (
-            fault := self._wrapper.adapter_fault(adapter, self.language.scaffolded(code))
+            fault := self._calls.adapter_fault(adapter, self.language.scaffolded(code))
         ):
             problem = f"the adapter cannot be used: {fault}"
             nothing = ClaimEvidence(problem=problem, is_at_fault=True)
         elif adapter:
             adapters = [adapter]
-        plain = self._wrapper.plain_call(code)
+        plain = self._calls.plain_call(code)
         if plain and any(plain.takes(one.arguments) for one in examples):
             adapters.append(plain.adapter)
         return nothing, adapters
@@ -183,10 +184,10 @@ class ClaimTester:
         return {
             "tried": tuple(claim for claim in claims if claim not in of_query),
             "adapter": tools.adapter,
-            "is_prepared": self._wrapper.works_on_arguments(tools.adapter),
+            "is_prepared": self._calls.works_on_arguments(tools.adapter),
         }
 
-    async def _tested(
+    async def _test_claims(
         self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
     ) -> ClaimEvidence:
         """Run the claims; leave out those that the second reader does not confirm."""
@@ -198,7 +199,7 @@ class ClaimTester:
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
             found = {"runs": runs, "is_valid": is_valid, "problem": problem}
-            evidence = await self._confirmed(pair, evidence.model_copy(update=found), tools)
+            evidence = await self._confirm_failures(pair, evidence.model_copy(update=found), tools)
             if evidence.confirmed or not evidence.failures or tools.agrees_with(evidence):
                 return evidence
             claims = tuple(one.claim for one in runs if one.outcome == "held")
@@ -222,7 +223,7 @@ class ClaimTester:
         found = {one.claim: one for one in again if one.outcome != "not_run"}
         return tuple(found.get(one.claim, one) for one in runs), report_again if found else report
 
-    async def _confirmed(
+    async def _confirm_failures(
         self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools"
     ) -> ClaimEvidence:
         """Have failed claims read a second time until that is enough.
@@ -262,10 +263,10 @@ class ClaimTester:
         stubs = functions_of(tools.stubs, pair.code.text)
         draft = Draft(
             reading=tools.specification.reading,
-            program=self._wrapper.claims_program(claims, tools.adapter, tools.code, stubs),
+            program=self._calls.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
             repairs=tools.trace.failed_installations,
-            beside=tools.stubs,
+            support_code=tools.stubs,
         )
         result = await tools.box.run(draft.program)
         while requirement := missing_requirement(draft, result):
@@ -278,9 +279,9 @@ class ClaimTester:
         report = None
         runs = claim_runs(claims, result)
         if fault := installation_fault(draft, result):
-            runs = tuple(_with_reason(one, fault) for one in runs)
+            runs = tuple(_add_fault(one, fault) for one in runs)
         by_stubs = await self.validator.failures_by_stubs(pair, draft, result, tools.box)
-        runs = tuple(_without_evidence(one, claims, by_stubs) for one in runs)
+        runs = tuple(_discard_stub_failure(one, claims, by_stubs) for one in runs)
         try:
             if any(one.outcome != "not_run" for one in runs):
                 report = await self.validator.validate(pair, draft, result, tools.box)
@@ -289,7 +290,7 @@ class ClaimTester:
         return runs, report
 
 
-def _without_evidence(
+def _discard_stub_failure(
     run: ClaimRun, claims: Sequence[Claim], by_stubs: Collection[str]
 ) -> ClaimRun:
     """Return a run as none where what an agent put beside the code may have failed it."""
@@ -299,7 +300,7 @@ def _without_evidence(
     return run.model_copy(update=told) if is_failed else run
 
 
-def _with_reason(run: ClaimRun, fault: str) -> ClaimRun:
+def _add_fault(run: ClaimRun, fault: str) -> ClaimRun:
     """Return a run that lacked a module with why that could not be installed."""
     is_lacking = run.outcome == "not_run" and "No module named" in run.gave
     return run.model_copy(update={"gave": f"{run.gave}; {fault}"}) if is_lacking else run

@@ -14,7 +14,6 @@ from agents.evidence import (
     missing_requirement,
     was_executed,
 )
-from agents.gates.dialects import RULES
 from agents.gates.gates import can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import CommandFixer, Fixer, install, run_commands
@@ -66,7 +65,7 @@ class Tester:
                 first = await self._attempt(pair, better, box, trace)
         if not first.is_valid_failure:
             return (first,)
-        blind = await BlindWriter(trace.model, self.language).write(pair, first.draft.beside)
+        blind = await BlindWriter(trace.model, self.language).write(pair, first.draft.support_code)
         if not blind.program:
             return (first,)
         second = await self._attempt(pair, blind.in_the_box_of(first.draft), box, trace)
@@ -76,11 +75,11 @@ class Tester:
         """Run a program; repair it and run it again while it cannot be executed."""
         known = trace.failed_installations
         draft = draft.model_copy(update={"repairs": (*known, *draft.repairs)})
-        attempt = await self._repaired(pair, draft, box, trace)
+        attempt = await self._repair(pair, draft, box, trace)
         trace.add_repairs(attempt.draft)
         return attempt
 
-    async def _repaired(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
+    async def _repair(self, pair: Pair, draft: Draft, box: Box, trace: Trace) -> Attempt:
         attempt = await self._run(pair, draft, box, trace)
         if self.language.name != "python":  # nothing is installed
             return attempt
@@ -151,13 +150,13 @@ class Tester:
         self, pair: Pair, draft: Draft, box: Box, trace: Trace, *, is_fixed: bool = False
     ) -> Attempt:
         """Run a program and, if it was executed, validate it; the run is traced in any case."""
-        if draft.beside:
-            box = OtherCode(box, self._module_of(pair, draft.beside))
+        if draft.support_code:
+            box = OtherCode(box, self._module_of(pair, draft.support_code))
         result, outcome, report = await box.run(draft.program), None, None
         try:
             if self.validator:
-                rules = RULES[self.language.name]
-                outcome = rules.outcome_of(result, draft.program, pair.code.text, draft.beside)
+                rules, code = self.validator.rules, pair.code.text
+                outcome = rules.outcome_of(result, draft.program, code, draft.support_code)
                 if evidence_of(result, outcome) is not RunEvidence.NOT_EXECUTED:
                     report = await self.validator.validate(pair, draft, result, box)
         finally:
@@ -168,7 +167,7 @@ class Tester:
 
     def _module_of(self, pair: Pair, stubs: str) -> str:
         scaffolding = self.configuration.scaffolding
-        return self.language.with_beside(pair.code.text, stubs, scaffolding=scaffolding)
+        return self.language.with_support_code(pair.code.text, stubs, scaffolding=scaffolding)
 
 
 class OtherCode:

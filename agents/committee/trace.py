@@ -26,7 +26,7 @@ class Trace:
         execution = Execution(
             round=len(self.executions),
             program=draft.program,
-            beside=draft.beside,
+            beside=draft.support_code,
             requirements=draft.requirements,
             result=result,
             oracle=report,

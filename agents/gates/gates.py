@@ -11,7 +11,8 @@ from agents.evidence import RunOutcome
 from infra.records import CaseResult, ExecutionResult, OracleReport
 
 # A run and the test that failed, None for a failure outside of tests → how that ended.
-Attribution = Callable[[ExecutionResult, CaseResult | None], RunOutcome]
+FailureClassifier = Callable[[ExecutionResult, CaseResult | None], RunOutcome]
+_LONGEST_STUBS = 4_000  # characters
 _NAMED = 3  # survivors that a writer is told
 _BY_WEIGHT = (
     RunOutcome.FAILED_ASSERTION,
@@ -66,15 +67,65 @@ def can_be_improved(report: OracleReport) -> bool:
     return bool(report.faults) and not too_few_mutants
 
 
-class Rules(ABC):
-    """The rules of one language; by default there is nothing to find in a program's text."""
+class StubRules:
+    """The rules for stubs of code in one language (`agents.gates.stubs`); by default none may be.
+
+    Attributes:
+        stand_ins: What takes the place of a made up name: calls of it give nothing, or it gives
+            itself and is no value at all.
+    """
+
+    stand_ins: tuple[str, ...] = ()
+
+    def fault_of(self, text: str, code: str) -> str:
+        """Return why lines cannot be stubs of a code, "" where they can, or there are none."""
+        if len(text) > _LONGEST_STUBS:
+            return f"it has more than {_LONGEST_STUBS:,} characters"
+        return self._fault_of_text(text, code) if text.strip() else ""
+
+    def usable(self, text: str, code: str) -> str:
+        """Return lines without statements that bind what the code does not lack, "" at a fault."""
+        return self._fitting(text, code) if self.fault_of(text, code) else text.strip()
+
+    def _fault_of_text(self, text: str, code: str) -> str:  # noqa: ARG002 - by default
+        """Return the fault of lines by their syntax tree, "" for none."""
+        return "code of this language has no stubs"
+
+    def _fitting(self, text: str, code: str) -> str:  # noqa: ARG002 - by default
+        """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
+        return ""
+
+    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:  # noqa: ARG002 - by default
+        """Return imports and what says nothing, and the names that others bind."""
+        return [], []
+
+    def replaced(self, stubs: str) -> tuple[str, ...]:
+        """Return other stubs in place of what an agent made up, () where that is nothing.
+
+        Imports stay. A failure that is the same with each of them does not rest on the stubs.
+        """
+        kept, names = self._parts_of(stubs)
+        made = ("\n".join((*kept, *map(one.format, names))) for one in self.stand_ins)
+        return tuple(made) if names else ()
+
+
+class ProgramRules(ABC):
+    """The rules of one language; by default there is nothing to find in a program's text.
+
+    Attributes:
+        claims: A part of each program of claims, and of no other program.
+        stubs: The rules for stubs of code.
+    """
+
+    claims: str
+    stubs: StubRules
 
     @abstractmethod
     def faults_of(self, program: str, code: str) -> dict[Gate, str]:
         """Return the gates that the program fails by its text alone, with what is wrong."""
 
     @abstractmethod
-    def attribution(self, program: str, code: str, stubs: str) -> Attribution:
+    def failure_classifier(self, program: str, code: str, stubs: str) -> FailureClassifier:
         """Return the failure classifier for a program on code that has stubs."""
 
     @abstractmethod
@@ -96,17 +147,17 @@ class Rules(ABC):
             return RunOutcome.DEPENDENCY_MISSING
         if result.outcome not in ("raised", "assertion_failed"):
             return RunOutcome.STOPPED
-        attributed = self.attribution(program, code, stubs)
-        ends = [attributed(result, case) for case in result.tests if case.outcome != "passed"]
-        return min(ends or [attributed(result, None)], key=_BY_WEIGHT.index)
+        classify = self.failure_classifier(program, code, stubs)
+        ends = [classify(result, case) for case in result.tests if case.outcome != "passed"]
+        return min(ends or [classify(result, None)], key=_BY_WEIGHT.index)
 
     def outcomes_of_tests(
         self, result: ExecutionResult, program: str, code: str, stubs: str = ""
     ) -> Mapping[str, RunOutcome]:
         """Return test → how it ended, of the tests that failed; arguments as of `outcome_of`."""
-        attributed = self.attribution(program, code, stubs)
+        classify = self.failure_classifier(program, code, stubs)
         failed = (case for case in result.tests if case.outcome != "passed")
-        return {case.name: attributed(result, case) for case in failed}
+        return {case.name: classify(result, case) for case in failed}
 
     def without_messages(self, code: str) -> str:
         """Return code without texts that nobody demands, such as those of exceptions."""

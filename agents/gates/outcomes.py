@@ -9,19 +9,19 @@ import re
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
-from agents.gates.arguments import expects_by_arguments
-from agents.gates.catching import catches_in
-from agents.gates.gates import Attribution, Rules
-from agents.gates.missing import is_missing_dependency
+from agents.gates.argument_expectations import expects_by_arguments
+from agents.gates.exception_handlers import exception_handlers
+from agents.gates.gates import FailureClassifier, ProgramRules
+from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.static_checks import (
     demands_emptiness,
     faults_of,
     names_defined_by,
     sets_on_modules,
 )
-from agents.gates.stubs import functions_of
+from agents.gates.stubs import PYTHON_STUBS, functions_of
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     UNREADABLE,
     Frame,
     Raised,
@@ -43,9 +43,11 @@ _QUOTED = re.compile(r"'([^']*)'")
 _OF_THE_CODE = (RunOutcome.DEPENDENCY_MISSING, RunOutcome.CODE_RAISED)
 
 
-class PythonRules(Rules):
+class PythonRules(ProgramRules):
     """The rules of Python."""
 
+    claims = "def adapted_answer("
+    stubs = PYTHON_STUBS
     faults_of = staticmethod(faults_of)
     without_messages = staticmethod(without_messages)
     sets_on_modules = staticmethod(sets_on_modules)
@@ -58,9 +60,9 @@ class PythonRules(Rules):
         """Return True if a program asks for values that are empty."""
         return demands_emptiness(program)
 
-    def attribution(self, program: str, code: str, stubs: str) -> Attribution:
+    def failure_classifier(self, program: str, code: str, stubs: str) -> FailureClassifier:
         """Return the failure classifier that reads tracebacks."""
-        return _FailureAttribution(program, code, stubs)
+        return _PythonClassifier(program, code, stubs)
 
     def raised_in_program(self, result: ExecutionResult) -> bool:
         """Return True if an exception of a run came out of a line of the program itself."""
@@ -70,19 +72,19 @@ class PythonRules(Rules):
         return any(frame is not None and frame.file == _PROGRAM for frame in frames)
 
 
-def catches_of(program: str, code: str) -> tuple[str, ...]:
+def handler_lines(program: str, code: str) -> tuple[str, ...]:
     """Return where a program catches what the code raises, each place on a line.
 
     Of a program that is nested too deeply to be searched, none is returned.
     """
     tree = parse_or_none(program)
     try:
-        return tuple(catches_in(tree, names_defined_by(code))) if tree else ()
+        return tuple(exception_handlers(tree, names_defined_by(code))) if tree else ()
     except UNREADABLE:
         return ()
 
 
-class _FailureAttribution:
+class _PythonClassifier:
     """The failure classifier of one program on one piece of code."""
 
     def __init__(self, program: str, code: str, stubs: str) -> None:
@@ -106,17 +108,19 @@ class _FailureAttribution:
         text = _whole_traceback(case, result) if case else result.stderr
         *before, last = exceptions_in(text)
         raised = Raised(end.error_type, _PLACE.split(end.message)[0], last.frames)
-        return self._of_chain([*before, raised], is_assertion=end.outcome == "assertion_failed")
+        return self._classify_chain(
+            [*before, raised], is_assertion=end.outcome == "assertion_failed"
+        )
 
-    def _of_chain(self, chain: list[Raised], *, is_assertion: bool) -> RunOutcome:
+    def _classify_chain(self, chain: list[Raised], *, is_assertion: bool) -> RunOutcome:
         """Return the outcome of the last exception, or of one that was replaced by it."""
         *before, error = chain
-        found = self._of_one(error, is_assertion=is_assertion)
+        found = self._classify(error, is_assertion=is_assertion)
         if found is RunOutcome.CODE_RAISED and any(map(self._shows_missing, before)):
             return RunOutcome.DEPENDENCY_MISSING
         if not before or found in _OF_THE_CODE:
             return found
-        cause = self._of_chain(before, is_assertion=before[-1].error_type == "AssertionError")
+        cause = self._classify_chain(before, is_assertion=before[-1].error_type == "AssertionError")
         replaced = cause in _OF_THE_CODE or cause is RunOutcome.FAILED_ASSERTION
         return cause if replaced else found
 
@@ -125,12 +129,12 @@ class _FailureAttribution:
         last = _last_own_frame(error)
         if last is None or last.file != _TARGET:
             return False
-        return self._of_target(error, last) is RunOutcome.DEPENDENCY_MISSING
+        return self._classify_in_target(error, last) is RunOutcome.DEPENDENCY_MISSING
 
-    def _of_one(self, error: Raised, *, is_assertion: bool) -> RunOutcome:
+    def _classify(self, error: Raised, *, is_assertion: bool) -> RunOutcome:
         last = _last_own_frame(error)
         if last and last.file == _TARGET:
-            return self._of_target(error, last)
+            return self._classify_in_target(error, last)
         # What pytest raises: a ``raises`` that was not met, or a call of ``fail``.
         is_by_pytest = any(frame.file.endswith("/_pytest/outcomes.py") for frame in error.frames)
         is_verdict = is_by_pytest or error.message.startswith(_UNMET)
@@ -142,11 +146,11 @@ class _FailureAttribution:
         is_missing = error.error_type == "ImportError" and "'target'" not in error.message
         return RunOutcome.DEPENDENCY_MISSING if is_missing else RunOutcome.TEST_AT_FAULT
 
-    def _of_target(self, error: Raised, frame: Frame) -> RunOutcome:
+    def _classify_in_target(self, error: Raised, frame: Frame) -> RunOutcome:
         """Return the outcome of an exception that came out of the code under test."""
         quoted = set(_QUOTED.findall(error.message))
         if error.error_type in ("AttributeError", "TypeError"):
-            if DUMMY in quoted:
+            if SELF_STUB in quoted:
                 return RunOutcome.DEPENDENCY_MISSING
             if quoted & self._stand_ins:
                 return RunOutcome.TEST_AT_FAULT

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tree_sitter import Node
 
-from agents.gates.arguments import ProgramTree
+from agents.gates.argument_expectations import ProgramTree
 from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 _UNDER = {  # kinds of statements → the field of what decides whether their parts run
@@ -142,13 +142,13 @@ class SyntaxTreeProgram(ProgramTree[Node]):
                 if target and value and _bare(value).type not in self.functions:
                     yield from _pairs(target, value)
             elif node.type == "call_expression":
-                yield from self._given(node)
+                yield from self._argument_bindings(node)
         for name, function in self._own.items():
             named = (node for node in self._nodes if self.variable_of(node) == name)
             for called in named:
                 yield from ((called, value) for value in _returned(function))
 
-    def _given(self, call: Node) -> Iterator[tuple[Node, Node]]:
+    def _argument_bindings(self, call: Node) -> Iterator[tuple[Node, Node]]:
         """Yield the parameters of a program's own functions with what a call gives them."""
         function, arguments = map(call.child_by_field_name, ("function", "arguments"))
         given = arguments.named_children if arguments else []

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
+from agents.gates.gates import StubRules
 from infra.languages.javascript import GLOBALS, MODULES, JavaScript, bound_in
 from infra.syntax.syntax_tree import text_of
 
@@ -25,33 +26,38 @@ _DEFINITIONS = _DECLARATIONS | {
 _LANGUAGE = JavaScript()
 
 
-def script_stub_fault(text: str, code: str) -> str:
-    """Return why lines cannot be stubs of a code, "" where they can."""
-    lacking, root = _LANGUAGE.lacking_names(code), _root_of(text)
-    if root is None or root.has_error:
-        return "it is no JavaScript"
-    if not lacking:
-        return "the code lacks no name"
-    faults = (one for node in root.named_children for one in _statement_faults(node, code, lacking))
-    return next(faults, "") or next(_tree_faults(root, lacking), "")
+class ScriptStubs(StubRules):
+    """The rules for stubs of code in JavaScript."""
 
+    stand_ins = (
+        "const {} = function () {{}};",
+        "const {0} = new Proxy(Map, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
+    )
 
-def fitting_script_stubs(text: str, code: str) -> str:
-    """Return lines without statements that bind what the code does not lack, "" at a fault."""
-    lacking, root = _LANGUAGE.lacking_names(code), _root_of(text)
-    nodes = root.named_children if root else ()
-    left = (text_of(node) for node in nodes if not any(_statement_faults(node, code, lacking)))
-    fitting = "\n".join(left)
-    return "" if script_stub_fault(fitting, code) else fitting
+    def _fault_of_text(self, text: str, code: str) -> str:
+        lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
+        if root is None or root.has_error:
+            return "it is no JavaScript"
+        if not lacking:
+            return "the code lacks no name"
+        nodes = root.named_children
+        faults = (fault for node in nodes for fault in _statement_faults(node, code, lacking))
+        return next(faults, "") or next(_tree_faults(root, lacking), "")
 
+    def _fitting(self, text: str, code: str) -> str:
+        lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
+        nodes = root.named_children if root else ()
+        left = (text_of(node) for node in nodes if not any(_statement_faults(node, code, lacking)))
+        fitting = "\n".join(left)
+        return "" if self._fault_of_text(fitting, code) else fitting
 
-def script_parts(text: str) -> tuple[list[str], list[str]]:
-    """Return the statements that require modules by their own names, and the names of others."""
-    root = _root_of(text)
-    nodes = root.named_children if root else []
-    kept = [node for node in nodes if _is_import(node) and _names_of(node) <= MODULES]
-    names = (name for node in nodes if node not in kept for name in _names_of(node))
-    return [*map(text_of, kept)], sorted({*names})
+    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
+        """Return the statements that require modules by their names, and the names of others."""
+        root = _root_of(stubs)
+        nodes = root.named_children if root else []
+        kept = [node for node in nodes if _is_import(node) and _names_of(node) <= MODULES]
+        names = (name for node in nodes if node not in kept for name in _names_of(node))
+        return [*map(text_of, kept)], sorted({*names})
 
 
 def _names_of(statement: Node) -> set[str]:

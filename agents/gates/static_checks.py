@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from agents.gates.catching import arguments_of, hidden_failure_in
+from agents.gates.exception_handlers import arguments_of, hidden_failure_in
 from agents.gates.gates import Gate
-from agents.gates.shadowing import redefinition_in
+from agents.gates.redefinitions import redefinition_in
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     UNREADABLE,
     DottedNames,
     FunctionNode,
@@ -92,7 +92,7 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     """Return the fault of a program that redefines, replaces or omits the target, else ""."""
     if defined := redefinition_in(tree, names, target_names):
         return defined
-    places = (_TARGET, f"{_TARGET}.{DUMMY}")
+    places = (_TARGET, f"{_TARGET}.{SELF_STUB}")
     replaced = {f"{place}.{name}" for place in places for name in target_names}
     for node in ast.walk(tree):
         if _is_name_space(node, names):

@@ -10,33 +10,21 @@ from a wrong turn; against hostile code, which could do all of it itself, there 
 import builtins
 from collections.abc import Collection, Iterator
 
-from agents.gates.script_stubs import fitting_script_stubs, script_parts, script_stub_fault
+from agents.gates.gates import StubRules
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     DottedNames,
     FunctionNode,
     ast,
     bound_names,
     is_deep,
-    lacking_names,
     names_bound_by,
     parse,
     parse_or_none,
+    undefined_names,
 )
 
-_MOST_CHARACTERS, _MOST_LEVELS = 4_000, 60
-# Language → what calls of it give nothing, and what gives itself and is no value at all.
-_STAND_INS = {
-    "python": (
-        "{} = lambda *_, **__: None",
-        "{} = type('X', (), {{n: lambda one, *_: one for n in ('__call__', '__getattr__')}})()",
-    ),
-    "javascript": (
-        "const {} = function () {{}};",
-        "const {0} = new Proxy(Map, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
-    ),
-    "go": (),
-}
+_MOST_LEVELS = 60
 _OURS = {"target", "__main__", "program"}
 # What leads to the code of others, or into what the asserts rest on.
 _NAMES = {
@@ -58,68 +46,53 @@ _COMPARING = {
 }  # fmt: skip
 
 
-def stub_fault(text: str, code: str, language: str = "python") -> str:
-    """Return why lines cannot be stubs of a code, "" where they can, or where there are none."""
-    if not text.strip():
-        return ""
-    if len(text) > _MOST_CHARACTERS:
-        return f"it has more than {_MOST_CHARACTERS:,} characters"
-    return script_stub_fault(text, code) if language == "javascript" else _fault_of(text, code)
-
-
-def _fault_of(text: str, code: str) -> str:
-    try:
-        tree = parse(text)
-    except SyntaxError as error:
-        return f"it is no Python 3.11: {error}"
-    if is_deep(tree, _MOST_LEVELS):
-        return "it is nested too deeply"
-    lacking, known = lacking_names(code), _names_of(code)
-    if not lacking:
-        return "the code lacks no name"
-    faults = (fault for node in tree.body for fault in _faults_of_statement(node, lacking, known))
-    return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
-
-
-def usable_stubs(text: str, code: str, language: str = "python") -> str:
-    """Return lines without statements that bind what the code does not lack, "" at a fault."""
-    if not stub_fault(text, code, language):
-        return text.strip()
-    if language == "javascript":
-        return fitting_script_stubs(text, code)
-    tree = parse_or_none(text)
-    if tree is None or is_deep(tree, _MOST_LEVELS):
-        return ""
-    lacking, known = lacking_names(code), _names_of(code)
-    tree.body = [node for node in tree.body if not any(_faults_of_statement(node, lacking, known))]
-    left = ast.unparse(tree)
-    return "" if stub_fault(left, code) else left
-
-
-def stand_ins(stubs: str, language: str) -> tuple[str, ...]:
-    """Return other stubs in place of what an agent made up, () where that is nothing.
-
-    Imports stay. A failure that is the same with each of them does not rest on the stubs.
-    """
-    kept, names = script_parts(stubs) if language == "javascript" else _parts_of(stubs)
-    made = ("\n".join((*kept, *map(one.format, names))) for one in _STAND_INS[language])
-    return tuple(made) if names else ()
-
-
-def _parts_of(stubs: str) -> tuple[list[str], list[str]]:
-    """Return imports and what is None, which says nothing, and the names that others bind."""
-    tree = parse_or_none(stubs)
-    nodes = tree.body if tree else []
-    kept = [node for node in nodes if _is_import_or_none(node)]
-    names = (name for node in nodes if node not in kept for name in names_bound_by(node))
-    return [*map(ast.unparse, kept)], sorted({*names})
-
-
 def _is_import_or_none(node: ast.stmt) -> bool:
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Assign(value=ast.Constant(value=None)):
             return True
     return False
+
+
+class PythonStubs(StubRules):
+    """The rules for stubs of code in Python."""
+
+    stand_ins = (
+        "{} = lambda *_, **__: None",
+        "{} = type('X', (), {{n: lambda one, *_: one for n in ('__call__', '__getattr__')}})()",
+    )
+
+    def _fault_of_text(self, text: str, code: str) -> str:
+        try:
+            tree = parse(text)
+        except SyntaxError as error:
+            return f"it is no Python 3.11: {error}"
+        if is_deep(tree, _MOST_LEVELS):
+            return "it is nested too deeply"
+        lacking, known = undefined_names(code), _names_of(code)
+        if not lacking:
+            return "the code lacks no name"
+        faults = (one for node in tree.body for one in _faults_of_statement(node, lacking, known))
+        return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
+
+    def _fitting(self, text: str, code: str) -> str:
+        tree = parse_or_none(text)
+        if tree is None or is_deep(tree, _MOST_LEVELS):
+            return ""
+        lacking, known = undefined_names(code), _names_of(code)
+        tree.body = [one for one in tree.body if not any(_faults_of_statement(one, lacking, known))]
+        left = ast.unparse(tree)
+        return "" if self.fault_of(left, code) else left
+
+    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
+        """Return imports and what is None, which says nothing, and the names that others bind."""
+        tree = parse_or_none(stubs)
+        nodes = tree.body if tree else []
+        kept = [node for node in nodes if _is_import_or_none(node)]
+        names = (name for node in nodes if node not in kept for name in names_bound_by(node))
+        return [*map(ast.unparse, kept)], sorted({*names})
+
+
+PYTHON_STUBS = PythonStubs()
 
 
 def functions_of(stubs: str, code: str) -> frozenset[str]:
@@ -138,7 +111,7 @@ def _names_of(code: str) -> frozenset[str]:
     """Return the names that code binds or looks up, and those of Python."""
     tree = parse_or_none(code)
     used = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else ()
-    return bound_names(code).union(used, dir(builtins), (DUMMY,))
+    return bound_names(code).union(used, dir(builtins), (SELF_STUB,))
 
 
 def _faults_of_statement(

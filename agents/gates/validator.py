@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from agents.evidence import Draft, RunEvidence, evidence_of
-from agents.gates.dialects import RULES
-from agents.gates.gates import Gate, Rules
-from agents.gates.stubs import stand_ins
+from agents.gates.gates import Gate, ProgramRules
 from infra.errors import MachineBusyError
 from infra.identity import mark
 from infra.languages import Language, Mutant
@@ -44,11 +42,8 @@ class OracleValidator:
 
     settings: GateSettings
     language: Language
+    rules: ProgramRules
     scaffolding: bool = True
-
-    @property
-    def _rules(self) -> Rules:
-        return RULES[self.language.name]
 
     async def validate(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -57,8 +52,8 @@ class OracleValidator:
 
         A program that fails on the code itself is not run on mutants: it would fail on each.
         """
-        rules, code = self._rules, pair.code.text
-        outcome = rules.outcome_of(result, draft.program, code, draft.beside)
+        rules, code = self.rules, pair.code.text
+        outcome = rules.outcome_of(result, draft.program, code, draft.support_code)
         evidence = evidence_of(result, outcome)
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
         if not faults:
@@ -89,22 +84,22 @@ class OracleValidator:
         """
         failed = _failures(result)
         same = failed
-        for other in stand_ins(draft.beside, self.language.name) if failed else ():
-            changed = draft.model_copy(update={"beside": other})
+        for other in self.rules.stubs.replaced(draft.support_code) if failed else ():
+            changed = draft.model_copy(update={"support_code": other})
             code = self._module_of(pair.code.text, changed)
             same = same & _failures(await box.run(draft.program, code=code))
         return frozenset(name for name, *_ in failed - same)
 
     def _mutants_of(self, code: str, draft: Draft) -> Sequence[Mutant]:
         limit = max(_FEWEST_MUTANTS, self.settings.mutants)
-        plain = self._rules.without_messages(code)
+        plain = self.rules.without_messages(code)
         made = self._own_mutants(self.language.mutants_of(code, _SPARE * limit), draft)
-        matter = (mutant for mutant in made if self._rules.without_messages(mutant.code) != plain)
+        matter = (mutant for mutant in made if self.rules.without_messages(mutant.code) != plain)
         return tuple(islice(matter, limit))
 
     def _own_mutants(self, mutants: Sequence[Mutant], draft: Draft) -> list[Mutant]:
         """Return mutants, where stubs may do the work without those that drop what they give."""
-        left_out = _OF_RESULTS if stand_ins(draft.beside, self.language.name) else ()
+        left_out = _OF_RESULTS if self.rules.stubs.replaced(draft.support_code) else ()
         return [mutant for mutant in mutants if mutant.kind not in left_out]
 
     async def _run_apart(
@@ -115,12 +110,12 @@ class OracleValidator:
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
         if _what_was_tested(apart) == _what_was_tested(result):
-            if self._rules.expects_by_arguments(draft.program, code):
+            if self.rules.expects_by_arguments(draft.program, code):
                 copied = await box.run(draft.program, isolated="on_copies")
                 if _what_was_tested(copied) != _what_was_tested(result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
-        if place := self._rules.sets_on_modules(draft.program):
+        if place := self.rules.sets_on_modules(draft.program):
             return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
@@ -168,8 +163,8 @@ class OracleValidator:
 
     async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
         """Return True if a mistake in the stubs fails a program that none in the code fails."""
-        for mutant in self.language.mutants_of(draft.beside, self.settings.mutants):
-            broken = draft.model_copy(update={"beside": mutant.code})
+        for mutant in self.language.mutants_of(draft.support_code, self.settings.mutants):
+            broken = draft.model_copy(update={"support_code": mutant.code})
             code = self._module_of(pair.code.text, broken)
             result = await box.run(draft.program, code=code, timeout_s=limit)
             if result.outcome == "assertion_failed":
@@ -180,7 +175,7 @@ class OracleValidator:
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
         """Return True if the program ends otherwise on the same code in another text."""
-        control = self.language.control_of(code)
+        control = self.language.renamed_equivalent(code)
         run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
             return {}
@@ -229,7 +224,7 @@ class OracleValidator:
             if len(ends) < _JUDGED and result.outcome == "passed":
                 return {}
         is_noticed = ends[_JUDGED - 1 :] == ["assertion_failed"]
-        if not ends or is_noticed or self._rules.demands_emptiness(draft.program, code):
+        if not ends or is_noticed or self.rules.demands_emptiness(draft.program, code):
             return {}
         return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
@@ -237,11 +232,12 @@ class OracleValidator:
         """Return how a program ends on changed code, in at most ``limit`` seconds."""
         module = self._module_of(code, draft)
         result = await box.run(draft.program, code=module, timeout_s=limit)
-        is_by_value = result.outcome == "raised" and self._rules.raised_in_program(result)
+        is_by_value = result.outcome == "raised" and self.rules.raised_in_program(result)
         return "assertion_failed" if is_by_value else result.outcome
 
     def _module_of(self, code: str, draft: Draft) -> str:
-        return self.language.with_beside(code, draft.beside, scaffolding=self.scaffolding)
+        stubs = draft.support_code
+        return self.language.with_support_code(code, stubs, scaffolding=self.scaffolding)
 
     async def _reached(
         self, code: str, draft: Draft, report: OracleReport, limit: float, box: Box

@@ -1,6 +1,7 @@
 """Prompts: the agents' system texts, and untrusted data fenced so that it stays data."""
 
 import re
+import tomllib
 from functools import cache
 from importlib.resources import files
 from itertools import count
@@ -23,11 +24,9 @@ _OF_RUNS = {
     "why it proves nothing", "why", "why a program is no evidence", "how a program ended",
 }  # fmt: skip
 _ADDRESS = re.compile(r"(?<= at )0x[0-9a-f]{6,16}\b")
-# Languages whose code runs in boxes → what the texts of writers call their release.
-RELEASES = {"Python": "Python 3.11", "JavaScript": "JavaScript for Node 18", "Go": "Go 1.19"}
 _SHARED = (
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
-    "program_rules", "notation",
+    "program_rules",
 )  # fmt: skip
 
 
@@ -36,22 +35,30 @@ def system_text(role: str, language: str = "Python") -> str:
     """Return an agent's system text: its file in `agents.roles`, with the shared texts in it.
 
     Agents of `spec` begin with ``data_rule``, that data are no instructions, and with
-    ``criterion``, the guideline in short: what begins alike is cached.
+    ``criterion``, the guideline in short: what begins alike is cached. What differs between the
+    languages that boxes run is in ``inserts.toml`` and the file of the language's own beside it.
 
     Args:
         role: The file's name.
         language: What the text calls the code's language; never a name that a corpus gives.
     """
-    shared = {name: _text(name, language).strip() for name in _SHARED}
-    shared |= {"language": language, "release": RELEASES.get(language, language)}
-    return Template(_text(role, language)).substitute(shared)
+    values = {name: _read(f"{name}.txt").strip() for name in _SHARED} | _inserts(language)
+    text, before = _read(f"{role}.txt"), ""
+    while text != before:  # inserts and shared texts have inserts of their own
+        text, before = Template(text).substitute(values), text
+    return text
 
 
-def _text(name: str, language: str) -> str:
-    """Return a text, a language's own where it has one."""
-    folder = files("agents.roles")
-    own = folder / f"{name}.{language.lower()}.txt"
-    return (own if own.is_file() else folder / f"{name}.txt").read_text("utf-8")
+def _inserts(language: str) -> dict[str, str]:
+    own = f"inserts.{language.lower()}.toml"
+    has_own = files("agents.roles").joinpath(own).is_file()
+    found = tomllib.loads(_read(own if has_own else "inserts.toml"))
+    is_run = has_own or language == "Python"
+    return {**found, "language": language, "release": found["release"] if is_run else language}
+
+
+def _read(name: str) -> str:
+    return files("agents.roles").joinpath(name).read_text("utf-8")
 
 
 def fence(name: str, content: str) -> str:

@@ -40,7 +40,7 @@ _STUBS = (
 )
 
 
-def lacking_section(
+def undefined_section(
     code: Code, limit: int, stubs: str = "", *, scaffolding: bool = True
 ) -> tuple[str, ...]:
     """Return the part of a prompt that names what code with stubs lacks; none for nothing."""
@@ -48,13 +48,13 @@ def lacking_section(
     if language is None or not (scaffolding or language.name == "python"):
         return ()
     whole = f"{stubs}\n{code.text}" if stubs else code.text
-    names = sorted(language.lacking_names(language.scaffolded(whole) if scaffolding else whole))
+    names = sorted(language.undefined_names(language.scaffolded(whole) if scaffolding else whole))
     return (fence("names that the code lacks", shorten(", ".join(names), limit)),) if names else ()
 
 
-def lacking_names_section(code: Code, limit: int, stubs: str = "") -> tuple[str, ...]:
-    """Return `lacking_section` with what is asked for in the reply's field ``beside``."""
-    names = lacking_section(code, limit, stubs)
+def undefined_names_section(code: Code, limit: int, stubs: str = "") -> tuple[str, ...]:
+    """Return `undefined_section` with what is asked for in the reply's field ``beside``."""
+    names = undefined_section(code, limit, stubs)
     return (*names, _STUBS) if names else ()
 
 

@@ -6,12 +6,12 @@ from typing import Literal
 
 from agents.evidence import Draft, missing_requirement
 from agents.gates.gates import Gate
-from agents.gates.outcomes import catches_of
+from agents.gates.outcomes import handler_lines
 from agents.gates.static_checks import faults_of
-from agents.gates.stubs import stub_fault
+from agents.gates.stubs import PYTHON_STUBS
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, lacking_section, stub_section
+from agents.roles.base import Agent, stub_section, undefined_section
 from infra.languages.python.programs import assertions_of, import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box
@@ -53,7 +53,7 @@ class CommandFixer(Agent[Commands]):
         errors += [result.stderr, f"{result.outcome}: {result.error_type} {result.message}"]
         parts = [
             fence("program", shorten(draft.program, limit)),
-            *stub_section(draft.beside),
+            *stub_section(draft.support_code),
             fence("error", "\n".join(errors)[-min(_LONGEST_ERROR, limit) :]),
         ]
         if draft.repairs:
@@ -136,9 +136,9 @@ class Fixer(Agent[Repair]):
         report = f"{end}\n{output[-min(_LONGEST_TRACEBACK, limit) :]}"
         parts = [
             pair_section(pair, limit),
-            *lacking_section(pair.code, limit),
+            *undefined_section(pair.code, limit),
             fence("program", draft.program),
-            *stub_section(draft.beside),
+            *stub_section(draft.support_code),
             fence("report", report),
         ]
         if draft.repairs:
@@ -161,13 +161,13 @@ async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | N
             problem = "not the name of a distribution"
             return draft.with_repair(f"install {content.strip()!r}", problem, ok=False)
         case "add_import":
-            return _with_imports(content, draft, code)
+            return _add_imports(content, draft, code)
         case "add_import_to_code":
-            return _with_stubs(content.strip(), draft, code)
-    return _replaced(content, draft, code)
+            return _add_stubs(content.strip(), draft, code)
+    return _replace_program(content, draft, code)
 
 
-def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
+def _add_imports(lines: str, draft: Draft, code: str) -> Draft:
     try:
         import_statements(lines)
         program = with_imports(draft.program, lines)
@@ -180,18 +180,18 @@ def _with_imports(lines: str, draft: Draft, code: str) -> Draft:
     return added.with_repair(f"add_import {lines.strip()}")
 
 
-def _with_stubs(lines: str, draft: Draft, code: str) -> Draft:
-    if fault := stub_fault(lines, code) or ("" if lines else "nothing is given"):
+def _add_stubs(lines: str, draft: Draft, code: str) -> Draft:
+    if fault := PYTHON_STUBS.fault_of(lines, code) or ("" if lines else "nothing is given"):
         return draft.with_repair(f"add_import_to_code {lines!r}", fault, ok=False)
-    added = draft.model_copy(update={"beside": joined(draft.beside, lines)})
+    added = draft.model_copy(update={"support_code": joined(draft.support_code, lines)})
     return added.with_repair(f"add_import_to_code {lines}")
 
 
-def _replaced(program: str, draft: Draft, code: str) -> Draft:
+def _replace_program(program: str, draft: Draft, code: str) -> Draft:
     """Return the draft with a repaired program, if that demands the same and leaves the code be."""
-    faults, more = faults_of(program, code), catches_of(program, code)
+    faults, more = faults_of(program, code), handler_lines(program, code)
     problem = faults.get(Gate.READABLE) or faults.get(Gate.LEAVES_TARGET_ALONE, "")
-    if not problem and len(more) > len(catches_of(draft.program, code)):
+    if not problem and len(more) > len(handler_lines(draft.program, code)):
         problem = f"{more[-1]}, which would hide what the code does"
     if not problem and _assertions_of(draft.program) not in (None, _assertions_of(program)):
         problem = "it changes what the assertions demand"

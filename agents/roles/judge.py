@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agents.claims.executed import rules_of
 from agents.evidence import Attempt, RunEvidence, RunOutcome, installation_fault
-from agents.gates.dialects import RULES
 from agents.gates.gates import reason_of
-from agents.gates.outcomes import catches_of
+from agents.gates.outcomes import handler_lines
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, stub_section
 from infra.records import ExecutionResult, Pair, RepairStep
@@ -96,7 +96,7 @@ class Arbiter(Agent[Judgement]):
         if not attempt.draft.program:
             return
         yield fence("program", shorten(attempt.draft.program, limit))
-        yield from stub_section(attempt.draft.beside)
+        yield from stub_section(attempt.draft.support_code)
         if attempt.result:
             yield fence("report", run_report(attempt, min(limit, _LONGEST_REPORT)))
 
@@ -119,10 +119,10 @@ class GatedArbiter(Arbiter):
             yield fence("why no program was written", draft.reading)
         elif attempt.is_valid:
             yield fence("program", shorten(draft.program, limit))
-            yield from stub_section(draft.beside)
+            yield from stub_section(draft.support_code)
             yield from _report_lines(attempt, pair, limit)
             yield from _weight_lines(attempt)
-            if caught := catches_of(draft.program, code):
+            if caught := handler_lines(draft.program, code):
                 places = shorten("\n".join(caught), limit)
                 yield f"{_CATCHES}\n{fence('places', places)}"
         elif attempt.report:
@@ -169,8 +169,8 @@ def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
     result, draft = attempt.result, attempt.draft
     assert result is not None  # noqa: S101 - a valid program has run
     assert attempt.outcome is not None  # noqa: S101 - as above
-    rules = RULES.get(pair.code.language, RULES["python"])
-    failed = rules.outcomes_of_tests(result, draft.program, pair.code.text, draft.beside)
+    rules = rules_of(pair.code.language)
+    failed = rules.outcomes_of_tests(result, draft.program, pair.code.text, draft.support_code)
     lines = [f"{one.name}: passed" for one in result.tests if one.name not in failed]
     for one in result.tests:
         if one.name in failed:

@@ -81,7 +81,7 @@ class Simulator(Agent[Prediction]):
         """Return the predicted result, in which nothing is counted."""
         limit = self._model.code_limit
         program = fence("program", shorten(draft.program, limit))
-        parts = (pair_section(pair, limit), *stub_section(draft.beside), program)
+        parts = (pair_section(pair, limit), *stub_section(draft.support_code), program)
         prediction = await self._ask("\n".join(parts))
         return ExecutionResult(
             outcome=prediction.outcome,

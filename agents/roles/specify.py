@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from agents.claims.claim import Claim, claims_in, is_said_as, unread_line
+from agents.claims.claim import Claim, claims_in, states_value, unread_line
+from agents.claims.executed import rules_of
 from agents.claims.program import ClaimRun
-from agents.gates.stubs import usable_stubs
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Lines, Reply, Sentences
-from agents.roles.base import Agent, Judgement, lacking_names_section, stub_section
+from agents.roles.base import Agent, Judgement, stub_section, undefined_names_section
 from infra.errors import ReplyCutError, UnreadableReplyError
 from infra.records import Pair, Query, Record
 
@@ -44,7 +44,7 @@ class Specification(Reply):
 
     @property
     def lack(self) -> str:
-        """What a second request says where too few examples are left to be evidence, else ""."""
+        """The text of a second request where too few examples can be evidence, else ""."""
         if len(self.claims) >= _FEWEST_EXAMPLES:
             return ""
         if unread := unread_line(self.examples):
@@ -144,7 +144,7 @@ class SpecifiedScreener(Agent[SpecifiedScreening]):
         # The demands say what the reading does.
         yield specification.section(limit, without="Reading", examples=_MOST_SHOWN)
         yield pair_section(pair, limit)
-        yield from lacking_names_section(pair.code, limit)
+        yield from undefined_names_section(pair.code, limit)
 
 
 class DemandedValue(Reply):
@@ -155,12 +155,12 @@ class DemandedValue(Reply):
 
     @property
     def is_open(self) -> bool:
-        """Whether several values would do."""
+        """True if several values would do."""
         return self.value.strip().strip("`").strip() == _OPEN
 
     def confirms(self, claim: Claim) -> bool:
         """Return True if it is the claim's value."""
-        return not self.is_open and is_said_as(self.value, claim.value)
+        return not self.is_open and states_value(self.value, claim.value)
 
 
 class ClaimReading(Record):
@@ -178,7 +178,7 @@ class ClaimReading(Record):
         """Return True if it demands what the code gave; what is open may be the form alone."""
         last, claim = self.specified or self.alone, run.claim
         given = f"{claim.demand.effect} {run.gave}".strip()
-        return not last.is_open and is_said_as(last.value, given)
+        return not last.is_open and states_value(last.value, given)
 
     @property
     def evidence(self) -> str:
@@ -236,12 +236,13 @@ class ClaimsArbiter(Agent[ClaimsJudgement]):
     ) -> Judgement:
         """Return the judgement."""
         limit, calls = self._model.code_limit, call_lines(runs, read) or problem
+        stubs = rules_of(pair.code.language).stubs
         parts = (
             specification.section(limit, without="Examples"),
             pair_section(pair, limit),
             fence("first reading", f"{screening.verdict}: {screening.reason}"),
             fence("adapter", shorten(screening.adapter, limit)),
-            *stub_section(usable_stubs(screening.beside, pair.code.text, pair.code.language)),
+            *stub_section(stubs.usable(screening.beside, pair.code.text)),
             *((fence("calls", shorten(calls, limit)),) if calls else ()),
         )
         return await self._ask("\n".join(parts))

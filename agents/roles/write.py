@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
+from agents.claims.executed import rules_of
 from agents.evidence import Draft
-from agents.gates.stubs import stub_fault, usable_stubs
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, lacking_names_section, lacking_section, stub_section
+from agents.roles.base import Agent, stub_section, undefined_names_section, undefined_section
 from infra.languages import Language
 from infra.languages.python.programs import joined
 from infra.records import Pair, Query
@@ -27,10 +27,11 @@ class Composition(Reply):
 
     def draft_for(self, pair: Pair) -> Draft:
         """Return the program as it was written, without what cannot be stubs of the code."""
-        program, code = self.program if self.program.strip() else "", pair.code
-        stubs = usable_stubs(self.beside, code.text, code.language)
-        draft = Draft(reading=self.reading, program=program, beside=stubs)
-        if fault := stub_fault(self.beside, code.text, code.language):
+        program, code = self.program if self.program.strip() else "", pair.code.text
+        rules = rules_of(pair.code.language).stubs
+        stubs = rules.usable(self.beside, code)
+        draft = Draft(reading=self.reading, program=program, support_code=stubs)
+        if fault := rules.fault_of(self.beside, code):
             return draft.with_repair(f"add_import_to_code {self.beside!r}", fault, ok=False)
         return draft
 
@@ -51,22 +52,22 @@ class Writer(Agent[Composition]):
         why = (_NO_EVIDENCE, fence("why", shorten(problem, self._model.code_limit)))
         parts = (*self._parts(pair, stubs), *stub_section(stubs), *(why if problem else ()))
         draft = (await self._ask("\n".join(parts))).draft_for(pair)
-        return draft.model_copy(update={"beside": joined(stubs, draft.beside)})
+        return draft.model_copy(update={"support_code": joined(stubs, draft.support_code)})
 
     def _parts(self, pair: Pair, stubs: str) -> Iterator[str]:
         """Yield the prompt's part that all programs of a pair with stubs share."""
         limit = self._model.code_limit
         yield pair_section(pair, limit)
-        lacking = lacking_section(pair.code, limit, scaffolding=False)
-        yield from lacking_names_section(pair.code, limit, stubs) if self.scaffolding else lacking
+        lacking = undefined_section(pair.code, limit, scaffolding=False)
+        yield from undefined_names_section(pair.code, limit, stubs) if self.scaffolding else lacking
 
     async def rewrite(self, pair: Pair, draft: Draft, reason: str) -> Draft:
         """Return another program in place of one that proves nothing."""
         limit = self._model.code_limit
         parts = (
-            *self._parts(pair, draft.beside),
+            *self._parts(pair, draft.support_code),
             fence("program that proves nothing", shorten(draft.program, limit)),
-            *stub_section(draft.beside),
+            *stub_section(draft.support_code),
             fence("why it proves nothing", shorten(reason, limit)),
             self.once_more,
         )
@@ -105,8 +106,8 @@ class BlindWriter(Agent[Composition]):
         signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
         yield fence("query", pair.query.text)
         yield fence("signature", signature)
-        yield from lacking_names_section(pair.code, self._model.code_limit, stubs)
-        if names := self._language.receiver_attributes(pair.code.text):
+        yield from undefined_names_section(pair.code, self._model.code_limit, stubs)
+        if names := self._language.self_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)
 

@@ -177,20 +177,20 @@ class Language(ABC):
         """Return code with the imports and stubs that it lacks to be run on its own."""
         return code
 
-    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:
+    def with_support_code(self, code: str, support_code: str, *, scaffolding: bool) -> str:
         """Return the module of a code and what stands beside it, scaffolded where that is asked.
 
         Raises:
             SyntaxError: Something stands beside code that cannot be parsed.
         """
-        module = f"{beside}\n{code}" if beside else code
+        module = f"{support_code}\n{code}" if support_code else code
         return self.scaffolded(module) if scaffolding else module
 
-    def lacking_names(self, code: str) -> frozenset[str]:  # noqa: ARG002 - by default
+    def undefined_names(self, code: str) -> frozenset[str]:  # noqa: ARG002 - by default
         """Return the names that code looks up outside itself and that nothing there binds."""
         return frozenset()
 
-    def receiver_attributes(self, code: str) -> Sequence[str]:  # noqa: ARG002 - by default
+    def self_attributes(self, code: str) -> Sequence[str]:  # noqa: ARG002 - by default
         """Return the attributes that an object needs on which methods of the code are called."""
         return ()
 
@@ -226,7 +226,7 @@ class Language(ABC):
         """
         return ""
 
-    def control_of(self, code: str) -> str:
+    def renamed_equivalent(self, code: str) -> str:
         """Return code that does the same in another text, to tell who reads it from who runs it."""
         return code
 

@@ -153,7 +153,7 @@ class JavaScript(SyntaxTreeLanguage):
         is_value = body is not None and body.type != "statement_block"
         return has_return or (is_value and function.type == "arrow_function")
 
-    def lacking_names(self, code: str) -> frozenset[str]:
+    def undefined_names(self, code: str) -> frozenset[str]:
         """Return the names that code reads and binds nowhere, without those of node itself.
 
         One that code asks for by ``typeof`` may be missing.
@@ -175,7 +175,7 @@ class JavaScript(SyntaxTreeLanguage):
 
     def scaffolded(self, code: str) -> str:
         """Return a module that returns the code's functions by their names."""
-        return self.with_beside(code, "", scaffolding=True)
+        return self.with_support_code(code, "", scaffolding=True)
 
     def returning(self, code: str, way: str, *, tells: bool) -> str:
         """Return the module of a code whose functions return otherwise."""
@@ -202,15 +202,15 @@ class JavaScript(SyntaxTreeLanguage):
                 return text, f"{{ {', '.join(calls)} }}"
         raise SyntaxError("invalid syntax")
 
-    def with_beside(self, code: str, beside: str, *, scaffolding: bool) -> str:
+    def with_support_code(self, code: str, support_code: str, *, scaffolding: bool) -> str:
         """Return the module of a code, which needs its last line whatever scaffolding it gets."""
         try:
             text, functions = self._module(code)
         except SyntaxError:
             return code
         strict = '"use strict"; ' if _STRICT.match(code) else ""
-        lacking = self.lacking_names(text) - self.names_bound(beside) if scaffolding else ()
-        head = "\n".join(filter(str.strip, (beside, _required(lacking, text))))
+        lacking = self.undefined_names(text) - self.names_bound(support_code) if scaffolding else ()
+        head = "\n".join(filter(str.strip, (support_code, _required(lacking, text))))
         before = f"{strict}{head}\n" if head else ""
         return f"{before}{text}\nreturn {functions};\n"
 

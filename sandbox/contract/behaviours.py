@@ -3,8 +3,11 @@
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal
+
+from sandbox.executed import EXECUTED
 
 _FOLDER = Path(__file__).parent
 
@@ -45,4 +48,4 @@ def _read(language: str) -> Iterator[Behaviour]:
 
 
 BEHAVIOURS = tuple(_read("python"))
-BEHAVIOURS_OF_ALL_LANGUAGES = (*BEHAVIOURS, *_read("javascript"), *_read("go"))
+BEHAVIOURS_OF_ALL_LANGUAGES = tuple(chain.from_iterable(map(_read, EXECUTED)))

@@ -40,11 +40,9 @@ def rule(role: str, *steps: dict[str, Any], **where: str) -> dict[str, Any]:
 
 
 SPECIFIED = rule("specifier", {"reply": SPECIFICATION})
-# No code with one parameter takes the arguments of its example.
-UNFIT = rule(
-    "specifier",
-    {"reply": SPECIFICATION | {"examples": "'abc', 1 => 'cba'\n'ab', 2 => 'ba'\n'a', 3 => 'a'"}},
-)
+# No code with one parameter takes the arguments of its examples.
+UNFIT_EXAMPLES = "'abc', 1 => 'cba'\n'ab', 1 => 'ba'\n'a', 1 => 'a'"
+UNFIT = rule("specifier", {"reply": SPECIFICATION | {"examples": UNFIT_EXAMPLES}})
 # No claim is run, and reading does not decide: a test program is written.
 IN_DOUBT = (
     UNFIT,

@@ -54,7 +54,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from agents.claims.program import is_claims_program
+from agents.claims.executed import is_claims_program
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
 from infra.batches import batched

@@ -7,7 +7,7 @@ import pytest
 
 from agents.claims.adapter import adapter_fault
 from agents.llm.prompt import fence
-from infra.languages.python.scaffolding import lacking_names, scaffolded
+from infra.languages.python.scaffolding import scaffolded, undefined_names
 from infra.languages.python.translation import translated
 from sandbox.base import Sandbox
 from tests.bench.provable_pairs.ambiguous import AmbiguousQuery, load_ambiguous
@@ -29,7 +29,7 @@ def test_there_are_hundreds_of_pairs_of_different_queries() -> None:
 
 
 def test_real_code_lacks_names_or_its_class_and_works_on_files_or_prints() -> None:
-    lacking = {case.query: lacking_names(translated(case.answer)) for case in REAL}
+    lacking = {case.query: undefined_names(translated(case.answer)) for case in REAL}
     assert sum(map(bool, lacking.values())) >= 60
     assert sum("self" in case.answer for case in REAL) >= 14
     assert sum("file(" in case.calls or "folder(" in case.calls for case in REAL) >= 10

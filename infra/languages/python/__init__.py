@@ -41,9 +41,9 @@ class Python(Language):
     translated = staticmethod(translation.translated)
     signature_of = staticmethod(signature.signature_of)
     scaffolded = staticmethod(scaffolding.scaffolded)
-    with_beside = staticmethod(scaffolding.with_beside)
-    lacking_names = staticmethod(scaffolding.lacking_names)
-    receiver_attributes = staticmethod(scaffolding.receiver_attributes)
+    with_support_code = staticmethod(scaffolding.with_support_code)
+    undefined_names = staticmethod(scaffolding.undefined_names)
+    self_attributes = staticmethod(scaffolding.self_attributes)
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
     in_layout = staticmethod(mutation.in_layout)
@@ -51,7 +51,7 @@ class Python(Language):
     unseen = ("unseen",)
     filled = ("full", "full of anything")
     returning = staticmethod(emptying.returning)
-    control_of = staticmethod(control.control_of)
+    renamed_equivalent = staticmethod(control.renamed_equivalent)
 
     def is_valid(self, code: str) -> bool:
         """Return True if a piece of code, a statement will do, can be parsed."""

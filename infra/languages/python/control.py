@@ -22,7 +22,7 @@ _WORD = re.compile(r"\w+")
 _NAMING_FIELDS = ("name", "names", "asname", "rest", "arg")  # which bind or declare names as text
 
 
-def control_of(code: str) -> str:
+def renamed_equivalent(code: str) -> str:
     """Return code that does the same, with other local names and one more in each function.
 
     A variable is renamed where its function alone sees it and no text of the code names it.

@@ -15,7 +15,7 @@ from infra.languages.python.imports import (
     with_imports,
 )
 from infra.languages.python.messages import without_messages
-from infra.languages.python.scaffolding import DUMMY, bound_names, lacking_names, scaffolded
+from infra.languages.python.scaffolding import SELF_STUB, bound_names, scaffolded, undefined_names
 from infra.languages.python.syntax import (
     UNREADABLE,
     FunctionNode,
@@ -27,7 +27,7 @@ from infra.languages.python.syntax import (
 from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
 
 __all__ = [
-    "DUMMY",
+    "SELF_STUB",
     "UNREADABLE",
     "DottedNames",
     "Frame",
@@ -42,11 +42,11 @@ __all__ = [
     "is_deep",
     "is_weak",
     "joined",
-    "lacking_names",
     "names_bound_by",
     "parse",
     "parse_or_none",
     "scaffolded",
+    "undefined_names",
     "variable_of",
     "with_imports",
     "without_messages",

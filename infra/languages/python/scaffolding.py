@@ -50,16 +50,16 @@ _MEMBERS = {
 }
 _MODULE_OF = {name: module for module, names in _MEMBERS.items() for name in names.split()}
 _LAZY = "from __future__ import annotations"
-DUMMY = "DummySelf"
+SELF_STUB = "DummySelf"
 _DUMMY_CLASS = f"""
 from types import SimpleNamespace
-class {DUMMY}(SimpleNamespace):
+class {SELF_STUB}(SimpleNamespace):
     __eq__, __hash__ = object.__eq__, object.__hash__
     def __call__(self, *_, **__):
         def unknown(*_):
             raise NameError("nobody knows what a call of DummySelf gives")
         names = "bool str repr iter len int float index contains getitem getattr eq ne lt le gt ge"
-        return type("{DUMMY}", (), {{f"__{{name}}__": unknown for name in names.split()}})()"""
+        return type("{SELF_STUB}", (), {{f"__{{name}}__": unknown for name in names.split()}})()"""
 RECEIVERS = {"self", "cls"}
 _GIVEN = {"__file__", "__class__"}  # to modules and to methods
 _OWN_NAMES = {"datetime", "copy", "time", "pprint", "glob"}  # of modules with a member of that name
@@ -85,10 +85,10 @@ def scaffolded(code: str, given: Collection[str] = ()) -> str:
     known = {*_bound(tree), *given, *dir(builtins)}
     lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
     members = _members(tree)
-    lacking = (lacking_names(code) & _evaluated(tree)) - set(given)
+    lacking = (undefined_names(code) & _evaluated(tree)) - set(given)
     lines = sorted(filter(None, (_binding(name, members.get(name, ())) for name in lacking)))
     whole = with_imports(code, "; ".join(lazy + lines)) if lazy or lines else code
-    return f"{whole}{'' if DUMMY in known else _dummy(tree)}"
+    return f"{whole}{'' if SELF_STUB in known else _dummy(tree)}"
 
 
 def bound_names(code: str) -> frozenset[str]:
@@ -97,7 +97,7 @@ def bound_names(code: str) -> frozenset[str]:
     return frozenset(_bound(tree)) if tree else frozenset()
 
 
-def lacking_names(code: str) -> frozenset[str]:
+def undefined_names(code: str) -> frozenset[str]:
     """Return the names that code looks up in its module and does not bind there.
 
     Built-in ones are none of them.
@@ -130,25 +130,25 @@ def _looked_up(table: symtable.SymbolTable) -> Iterator[str]:
             yield from _looked_up(inner)
 
 
-def with_beside(code: str, beside: str, *, scaffolding: bool) -> str:
+def with_support_code(code: str, support_code: str, *, scaffolding: bool) -> str:
     """Return the module of a code and of what stands beside it, which comes first.
 
     Args:
         code: The code.
-        beside: Imports and definitions of names that the code lacks; "" for none.
+        support_code: Imports and definitions of names that the code lacks; "" for none.
         scaffolding: Whether each of them is scaffolded.
 
     Raises:
         SyntaxError: Something stands beside code that is no Python 3.
     """
-    if beside.strip():
-        names = [name for node in parse(beside).body for name in names_bound_by(node)]
+    if support_code.strip():
+        names = [name for node in parse(support_code).body for name in names_bound_by(node)]
         whole = scaffolded(code, names) if scaffolding else code
-        return with_definitions(whole, scaffolded(beside) if scaffolding else beside)
+        return with_definitions(whole, scaffolded(support_code) if scaffolding else support_code)
     return scaffolded(code) if scaffolding else code
 
 
-def receiver_attributes(code: str) -> tuple[str, ...]:
+def self_attributes(code: str) -> tuple[str, ...]:
     """Return the attributes that free methods read from self, sorted by name.
 
     That is what an object needs on which a test calls them; the methods of the code are on it.
@@ -178,7 +178,7 @@ def _dummy(tree: ast.Module) -> str:
     """
     functions = (node for node in tree.body if isinstance(node, FunctionNode))
     methods = [node.name for node in functions if _is_method(node)]
-    bound = (f"\n{DUMMY}.{name} = {name}" for name in methods if not name.endswith("__"))
+    bound = (f"\n{SELF_STUB}.{name} = {name}" for name in methods if not name.endswith("__"))
     return "".join((_DUMMY_CLASS, *bound, "\n")) if methods else ""
 
 

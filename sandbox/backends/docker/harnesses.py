@@ -1,17 +1,14 @@
-"""Languages other than Python that boxes run: an image and a harness for each.
+"""Images of the languages other than Python that boxes run (`sandbox.executed`).
 
 An image is made where its first box is: from the sandbox's image and Debian's packages, by
-``sandbox/image/LANGUAGE.Dockerfile``, which finds the folder ``sandbox/inside/LANGUAGE`` where
-there is one. To add a language, write that file, a harness in ``sandbox/inside``, and a line in
-`_COMMANDS`.
+``sandbox/image/LANGUAGE.Dockerfile``.
 """
 
 import io
 import logging
 import tarfile
 import threading
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from pathlib import Path
 
 from docker.client import DockerClient
@@ -19,38 +16,15 @@ from docker.errors import BuildError, ImageNotFound
 
 from infra.errors import SandboxError
 from infra.identity import digest
+from sandbox.executed import EXECUTED
 
 _log = logging.getLogger(__name__)
 
 _LONGEST_LOG = 1_000  # characters, from the end of the log of a build
 _SANDBOX = Path(__file__).parents[2]
 _building = threading.Lock()
-
-
-def _node(seed: int, memory_mb: int) -> list[str]:
-    # A heap as large as the box: what exceeds its memory is stopped by the kernel, which counts it.
-    flags = (f"--random-seed={seed + 1}", f"--hash-seed={seed + 1}", "--v8-pool-size=1")
-    return ["node", *flags, f"--max-old-space-size={memory_mb}", "-e", _source("javascript.js")]
-
-
-_COMMANDS: dict[str, Callable[[int, int], list[str]]] = {
-    "go": lambda *_: ["/opt/go/harness"],  # which the image has: compiled, and nobody can read it
-    "javascript": _node,
-}
-COMPILED = ("go",)  # those whose harness makes executables
 # What matches the names of the images of all languages but Python.
-REFERENCES = [f"cosqa-sandbox-{language}:*" for language in _COMMANDS]
-
-
-def harness_of(language: str, seed: int, memory_mb: int) -> list[str]:
-    """Return the command line of a language's harness, () for Python.
-
-    Args:
-        language: Its registered name.
-        seed: Seed of its random numbers and hashes.
-        memory_mb: Memory of the box.
-    """
-    return _COMMANDS[language](seed, memory_mb) if language in _COMMANDS else []
+REFERENCES = [f"cosqa-sandbox-{language}:*" for language in EXECUTED if language != "python"]
 
 
 def image_of(language: str, client: DockerClient, base: str) -> str:
@@ -65,7 +39,7 @@ def image_of(language: str, client: DockerClient, base: str) -> str:
         ImageNotFound: The sandbox's image is missing.
         SandboxError: The language's could not be made, as without an archive of Debian's packages.
     """
-    if language not in _COMMANDS:
+    if language == "python":
         return base
     identifier = str(client.images.get(base).id)
     text = (_SANDBOX / "image" / f"{language}.Dockerfile").read_text("utf-8")
@@ -110,8 +84,3 @@ def _packed(files: Mapping[str, str]) -> io.BytesIO:
             archive.addfile(entry, io.BytesIO(content))
     packed.seek(0)
     return packed
-
-
-@cache
-def _source(name: str) -> str:
-    return (_SANDBOX / "inside" / name).read_text("utf-8")

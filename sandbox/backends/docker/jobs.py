@@ -9,8 +9,8 @@ from pydantic_core import PydanticSerializationError
 from infra.errors import BoxLostError, MachineBusyError
 from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
-from sandbox.backends.docker.harnesses import COMPILED, harness_of
 from sandbox.base import Isolation, ShellResult
+from sandbox.executed import EXECUTED
 from sandbox.inside.builds import BUILD_TIMEOUT_S
 from sandbox.inside.processes import MOST_WAITING, STARVED
 
@@ -50,7 +50,7 @@ class Jobs:
         self._settings = settings
         self._code = code
         self._bare = bare
-        self._language = language
+        self._harness = EXECUTED[language]
         self._commands: list[str] = []
         self._environment: dict[str, str] = {}
 
@@ -73,8 +73,8 @@ class Jobs:
             "clock": clock,
             "timeout": min(timeout_s or limit, limit),
             "isolated": isolated,
-            "harness": harness_of(self._language, hash_seed, self._settings.memory_mb),
-            "compiled": self._language in COMPILED,
+            "harness": self._harness.command(hash_seed, self._settings.memory_mb),
+            "compiled": self._harness.is_compiled,
         }
 
     def command(self, text: str) -> Job:
@@ -94,7 +94,7 @@ class Jobs:
         """Return the most seconds that a job may take."""
         commands = 1 + len(self._commands)
         limits = self._settings
-        builds = 2 * BUILD_TIMEOUT_S * (self._language in COMPILED)
+        builds = 2 * BUILD_TIMEOUT_S * (self._harness.is_compiled)
         return MOST_WAITING * (limits.timeout_s + builds + commands * limits.command_timeout_s)
 
     def _job(self) -> Job:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from agents.claims.claim import Claim
-from agents.claims.languages import WRAPPERS
+from agents.claims.executed import EXECUTED
 from agents.claims.program import claim_runs
 from infra.languages import languages
 from tests.real_sandbox import real_sandbox
@@ -145,13 +145,14 @@ async def test_values_are_alike_by_one_rule_in_each_language(language: str) -> N
     rows = [(row, given) for row in ROWS if (given := getattr(row, language))]
     code = CODES[language].format(", ".join(given for _, given in rows))
     claims = [Claim(arguments=str(n), value=row.demanded) for n, (row, _) in enumerate(rows)]
-    adapter, wrapper = ADAPTERS[language], WRAPPERS[language]
+    adapter, wrapper = ADAPTERS[language], EXECUTED[language].calls
     assert wrapper.adapter_fault(adapter, code) == ""
     program = wrapper.claims_program(claims, adapter, code, ())
     async with (
         real_sandbox(ROOMY) as sandbox,
         sandbox.box(
-            languages.get(language)().with_beside(code, "", scaffolding=True), language=language
+            languages.get(language)().with_support_code(code, "", scaffolding=True),
+            language=language,
         ) as box,
     ):
         found = claim_runs(claims, await box.run(program))

@@ -8,14 +8,13 @@ import json
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.languages import WRAPPERS, GoClaims, JavaScriptClaims
+from agents.claims.executed import EXECUTED, is_claims_program
+from agents.claims.languages import GoCalls, JavaScriptCalls
 from agents.claims.literals import UnknownValueError
-from agents.claims.program import is_claims_program
-from agents.gates.dialects import RULES
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 
-JAVASCRIPT, GO = JavaScriptClaims(), GoClaims()
+JAVASCRIPT, GO = JavaScriptCalls(), GoCalls()
 CODE = "function first(n, items) { return items.slice(0, n); }"
 ADAPTER = "function answer(items, n) { return first(n, items); }"
 
@@ -71,13 +70,13 @@ def test_an_adapter_that_computes_is_none() -> None:
     ],
 )
 def test_values_are_said_in_javascript(value: object, text: str) -> None:
-    assert JAVASCRIPT.said(value) == text
+    assert JAVASCRIPT.render_literal(value) == text
 
 
 def test_values_that_javascript_has_not_are_refused() -> None:
     for value in [2**60, {1: 2}, b"a", 1j, float]:
         with pytest.raises(UnknownValueError):
-            JAVASCRIPT.said(value)
+            JAVASCRIPT.render_literal(value)
 
 
 def test_each_claim_is_a_test_and_one_that_cannot_be_said_raises() -> None:
@@ -154,13 +153,13 @@ def test_an_adapter_in_go_that_computes_is_none() -> None:
     ],
 )
 def test_values_are_said_in_json(value: object, told: object) -> None:
-    assert json.loads(json.loads(GO.said(value))) == told
+    assert json.loads(json.loads(GO.render_literal(value))) == told
 
 
 def test_values_that_go_has_not_are_refused() -> None:
     for value in [b"a", 1j, float]:
         with pytest.raises(UnknownValueError):
-            GO.said(value)
+            GO.render_literal(value)
 
 
 def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None:
@@ -182,6 +181,8 @@ def test_each_claim_is_a_test_in_go_and_one_that_cannot_be_said_panics() -> None
 def test_claims_demand_whole_values_and_make_none_of_arguments(language: str) -> None:
     is_go = language == "go"
     adapter, code = (GO_ADAPTER, GO_CODE) if is_go else (ADAPTER, CODE)
-    program = WRAPPERS[language].claims_program(claims_in("[], 1 => []", 1), adapter, code, ())
-    assert RULES[language].demands_emptiness(program, code)
-    assert not RULES[language].expects_by_arguments(program, code)
+    program = EXECUTED[language].calls.claims_program(
+        claims_in("[], 1 => []", 1), adapter, code, ()
+    )
+    assert EXECUTED[language].rules.demands_emptiness(program, code)
+    assert not EXECUTED[language].rules.expects_by_arguments(program, code)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.claims.claim import claims_in, is_said_as, same_value
-from agents.claims.literals import UnknownValueError, normalised, value_of
-from agents.claims.values import alike, plain
+from agents.claims.claim import claims_in, same_value, states_value
+from agents.claims.literals import UnknownValueError, literal_eval, normalised
+from agents.claims.values import alike, to_plain
 from agents.roles.specify import DemandedValue
 from tests.agents.claims.test_claim import VALUES
 
@@ -57,16 +57,16 @@ def test_other_values_and_what_is_not_known_are_not_the_same(one: str, other: st
 
 @given(VALUES)
 def test_a_literal_has_the_value_that_python_gives_it(value: object) -> None:
-    assert value_of(repr(value)) == ast.literal_eval(repr(value))
+    assert literal_eval(repr(value)) == ast.literal_eval(repr(value))
 
 
 @given(SUMS)
 def test_a_sum_has_the_value_that_python_gives_it_or_none(text: str) -> None:
     try:
-        known = value_of(text)
+        known = literal_eval(text)
     except UnknownValueError:
         return
-    assert alike(plain(known), plain(eval(text)))
+    assert alike(to_plain(known), to_plain(eval(text)))
 
 
 def test_what_is_large_or_would_have_to_be_run_has_no_known_value() -> None:
@@ -80,7 +80,7 @@ def test_what_is_large_or_would_have_to_be_run_has_no_known_value() -> None:
     ]:  # fmt: skip
         started = time.process_time()
         with pytest.raises(UnknownValueError):
-            value_of(text)
+            literal_eval(text)
         assert time.process_time() - started < 1, text
 
 
@@ -117,5 +117,5 @@ def test_the_second_reader_confirms_no_other_value(claim: str, said: str) -> Non
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_whatever_is_said_is_compared_without_an_error(one: str, other: str) -> None:
-    is_said_as(one, other)
+    states_value(one, other)
     assert normalised(normalised(one)) == normalised(one) or "`" in one

@@ -15,7 +15,7 @@ import pytest
 
 from agents.claims.claim import Claim, claims_in
 from agents.claims.program import claim_runs, claims_program
-from agents.claims.values import plain, text_of
+from agents.claims.values import text_of, to_plain
 from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import CaseResult, ExecutionResult
 from sandbox.base import Sandbox
@@ -183,7 +183,7 @@ def test_a_tuple_alone_is_the_arguments_of_an_adapter_that_needs_more(
     names = re.findall(r"\*?[a-z]+", parameters)
     adapter = f"def answer({parameters}):\n    return same([{', '.join(names)}])"
     space = space_of([Claim(arguments="([3, 1], 2)", value="'another'")], adapter)
-    with pytest.raises(AssertionError, match=re.escape(f"gave {text_of(plain(given))}")):
+    with pytest.raises(AssertionError, match=re.escape(f"gave {text_of(to_plain(given))}")):
         space["test_claim_1"]()
 
 
@@ -326,7 +326,7 @@ def test_a_code_may_have_any_name_that_the_program_has(claim: str) -> None:
     plain_program = claims_program(read, ADAPTER, CODE, ["1"])
     bound = names_defined_by(plain_program) - {"adapted_answer"}
     names = sorted(name for name in bound if not name.startswith("test_"))
-    assert {"close", "plain", "LACKS"} < set(names)
+    assert {"close", "to_plain", "LACKS"} < set(names)
     code = "def same(value):\n    return value\n\n" + "\n".join(f"{name} = None" for name in names)
     program = claims_program(read, ADAPTER, code, ["1"])
     assert faults_of(plain_program, CODE) == faults_of(program, code) == {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.claims.claim import claims_in
-from agents.claims.languages import WRAPPERS
+from agents.claims.executed import EXECUTED
 from agents.claims.program import claim_runs
 from agents.evidence import Draft
 from agents.gates.validator import OracleValidator
@@ -73,19 +73,21 @@ async def test_claims_hold_on_a_right_code_by_a_valid_program_and_fail_on_wrong_
     assert len(claims) == len(row.claims.strip().splitlines())
     names = ", ".join(part.split()[0] for part in row.takes.split(",") if part)
     adapter = ADAPTERS[name].format(names=names, takes=row.takes, gives=row.gives)
-    code = language.with_beside(codes.code, "", scaffolding=True)
-    assert WRAPPERS[name].adapter_fault(adapter, code) == ""
-    program = WRAPPERS[name].claims_program(claims, adapter, code, ())
+    code = language.with_support_code(codes.code, "", scaffolding=True)
+    assert EXECUTED[name].calls.adapter_fault(adapter, code) == ""
+    program = EXECUTED[name].calls.claims_program(claims, adapter, code, ())
     async with real_sandbox(ROOMY) as sandbox, sandbox.box(code, language=name) as box:
         result = await box.run(program)
         assert {run.outcome for run in claim_runs(claims, result)} == {"held"}, result
         pair = Pair(query=Query.of(row.kind), code=Code.of(codes.code, language=name))
-        validator = OracleValidator(GateSettings(), language)
+        validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
         report = await validator.validate(pair, Draft(reading="r", program=program), result, box)
         assert report.faults == {}
         assert report.protection == "separate"
         for right, wrong in codes.wrong:
-            other = language.with_beside(codes.code.replace(right, wrong), "", scaffolding=True)
+            other = language.with_support_code(
+                codes.code.replace(right, wrong), "", scaffolding=True
+            )
             ended = claim_runs(claims, await box.run(program, code=other))
             assert "failed" in {run.outcome for run in ended}, (wrong, ended)
 
@@ -111,18 +113,18 @@ function test_it() {
     ],
 )
 async def test_what_a_module_exports_is_called_by_its_names(code: str, names: list[str]) -> None:
-    language, wrapper = language_named("javascript"), WRAPPERS["javascript"]
+    language, wrapper = language_named("javascript"), EXECUTED["javascript"].calls
     assert language is not None
     claims = claims_in("[1, 2], 1 => [1]\n[3, 4, 5], 2 => [3, 4]\n[], 1 => []", 9)
     right, wrong = (
-        language.with_beside(text, "", scaffolding=True)
+        language.with_support_code(text, "", scaffolding=True)
         for text in (code, code.replace("0, n", "1, n"))
     )
     adapters = [f"function answer(items, n) {{ return {name}(n, items); }}" for name in names]
     assert {wrapper.adapter_fault(adapter, code) for adapter in adapters} == {""}
     programs = [wrapper.claims_program(claims, adapter, code, ()) for adapter in adapters]
     pair = Pair(query=Query.of("first"), code=Code.of(code, language="javascript"))
-    validator = OracleValidator(GateSettings(), language)
+    validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
     async with real_sandbox(ROOMY) as sandbox, sandbox.box(right, language="javascript") as box:
         for program in (*programs, PROGRAM):
             draft, result = Draft(reading="r", program=program), await box.run(program)

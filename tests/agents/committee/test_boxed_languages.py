@@ -1,7 +1,7 @@
 """JavaScript and Go are judged by claims and programs that run in boxes, as the known answers say.
 
 Covers `agents.claims.languages`,
-`agents.gates.dialects` and `agents.gates.gates`.
+`agents.gates.syntax_tree_rules` and `agents.gates.gates`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ import pytest
 
 from agents import Committee
 from agents.claims.claim import claims_in
-from agents.claims.program import is_claims_program
+from agents.claims.executed import is_claims_program
 from infra.records import Annotation, Code, Pair, Query
 from tests.agents.conftest import Bench, rule
 from tests.fakes.llm_server import ScriptedServer, fenced

@@ -15,6 +15,7 @@ from agents.committee.configurations import CONFIGURATIONS, Configuration
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome
 from agents.gates.gates import Gate
+from agents.gates.outcomes import PythonRules
 from agents.gates.validator import OracleValidator
 from agents.llm.prompt import system_text
 from agents.roles.judge import is_confirmed
@@ -79,7 +80,7 @@ async def attempts_of(
         language=Python(),
         configuration=configuration,
         max_try_time=3,
-        validator=OracleValidator(GateSettings(), Python()),
+        validator=OracleValidator(GateSettings(), Python(), PythonRules()),
     )
     return await tester.test(pair, Draft(reading="r", program=program), trace)
 
@@ -163,7 +164,7 @@ async def test_3_a_name_that_the_code_lacks_is_imported_for_it_after_one_repair_
     assert "in vain" not in first
     assert f"add_import {IMPORT}: done, but it ended by NameError: name 'floor'" in second
     assert (new.first.evidence, new.first.is_valid) == (RunEvidence.PASSED, True)
-    assert new.first.draft.beside == IMPORT
+    assert new.first.draft.support_code == IMPORT
     assert new.first.report is not None
     assert new.first.report.judged >= 2, "mutants have the import too"
     assert new.first.report.protection == "separate", "and so has the code apart"
@@ -178,7 +179,7 @@ async def test_3_what_was_imported_stays_for_a_second_program(
     bench.serve([fixes(("add_import_to_code", IMPORT)), written_blind(blind), ANSWERS])
     pair = pair_of(AREA)
     new = await course_of(bench, sandbox, pair, wrong, SPEC)
-    assert [item.draft.beside for item in new.attempts] == [IMPORT, IMPORT]
+    assert [item.draft.support_code for item in new.attempts] == [IMPORT, IMPORT]
     assert is_confirmed(new.attempts)
 
 
@@ -200,7 +201,7 @@ async def test_3_only_what_the_code_lacks_is_added_to_it(
         outcome="raised", error_type="NameError", message="name 'floor' is not defined"
     )
     new = await course_of(bench, FakeSandbox(lambda _, __: lacking), pair_of(AREA), OF_AREA, SPEC)
-    assert new.first.draft.beside == ""
+    assert new.first.draft.support_code == ""
     assert [step.output for step in new.first.draft.repairs if not step.ok] == [problem]
     assert problem in new.told_to("fixer")[1]
 
@@ -251,7 +252,7 @@ async def killing(validator: OracleValidator, code: str, program: str, *ends: st
 async def test_4_mutants_fail_a_program_only_where_the_score_is_surely_too_low(
     ends: list[str], is_void: bool
 ) -> None:
-    validator = OracleValidator(GateSettings(mutants=7), Python())
+    validator = OracleValidator(GateSettings(mutants=7), Python(), PythonRules())
     faults = await killing(validator, JOINED, OF_JOINED, *ends)
     assert faults == ({Gate.KILLS_MUTANTS} if is_void else set())
 
@@ -265,7 +266,7 @@ async def test_4_a_dozen_mutants_are_run_where_the_code_has_so_many() -> None:
     program = "from target import f\ndef test_it():\n    assert f(2, 1) == 4"
     box = InTurn(*["assertion_failed"] * 40)
     draft = Draft(reading="r", program=program)
-    report = await OracleValidator(GateSettings(), Python()).validate(
+    report = await OracleValidator(GateSettings(), Python(), PythonRules()).validate(
         pair_of(MANY), draft, await box.run(program), box
     )
     assert len(report.trials) == 12

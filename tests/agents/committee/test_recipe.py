@@ -154,7 +154,8 @@ def test_a_text_makes_the_labels_of_the_languages_that_use_it_stale_and_no_other
     stale = json.loads(done.stdout)
     for file, found in stale.items():
         named = {*re.split(r"[/.]", file)} & {*languages.names()}
-        others = {name for name in found if f"{file.removesuffix('.txt')}.{name}.txt" in stale}
+        stem, _, suffix = file.rpartition(".")
+        others = {name for name in found if f"{stem}.{name}.{suffix}" in stale}
         if file in NO_LABELS:
             assert not found, file
         elif named:
@@ -163,5 +164,5 @@ def test_a_text_makes_the_labels_of_the_languages_that_use_it_stale_and_no_other
             assert "python" in found, file
             assert not others, file
     of_go = {file for file, found in stale.items() if found == ["go"]}
-    assert {"agents/claims/go.go", "agents/roles/program_rules.go.txt"} <= of_go
+    assert {"agents/claims/go.go", "agents/roles/inserts.go.toml"} <= of_go
     assert {"sandbox/inside/go/harness.go", "sandbox/image/go.Dockerfile"} <= of_go

@@ -3,7 +3,7 @@
 Half of them have a mistake that is easily overlooked. Each agent tells the truth where it is asked
 what it can know: what the query demands, not what a code gives; only an arbiter knows the label.
 With ``COSQA_BUSY=6`` so many processes that never rest run beside them, and labels and supports
-are the same. Covers `agents.claims.languages` and `agents.gates.dialects`.
+are the same. Covers `agents.claims.languages` and `agents.gates.syntax_tree_rules`.
 """
 
 import asyncio

@@ -8,6 +8,7 @@ from agents.committee import tester as testers
 from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.trace import Trace
 from agents.evidence import Draft
+from agents.gates.outcomes import PythonRules
 from agents.gates.validator import OracleValidator
 from agents.roles.write import BlindWriter
 from infra.errors import BoxLostError, ModelRefusedError
@@ -52,7 +53,7 @@ async def test_attempts_hold_each_program_in_its_last_form(
         language=Python(),
         configuration=CONFIGURATIONS[configuration],
         max_try_time=0,
-        validator=OracleValidator(GateSettings(), Python()) if gates else None,
+        validator=OracleValidator(GateSettings(), Python(), PythonRules()) if gates else None,
     )
     trace = Trace(bench.model())
     attempts = await tester.test(pair, Draft(reading="r", program=GOOD), trace)
@@ -140,7 +141,7 @@ async def test_no_box_is_held_while_a_model_is_asked(bench: Bench, pair: Pair) -
         language=Python(),
         configuration=CONFIGURATIONS["spec"],
         max_try_time=0,
-        validator=OracleValidator(GateSettings(), Python()),
+        validator=OracleValidator(GateSettings(), Python(), PythonRules()),
     )
     trace = Trace(bench.model())
     await tester.test(pair, Draft(reading="r", program=GOOD), trace)

@@ -22,7 +22,7 @@ def texts(folder: Path) -> Iterator[Path]:
     """Yield the texts by which agents judge and code is run, but for Python's modules."""
     for place in ("agents/roles", "agents/claims", "sandbox/inside", "sandbox/image"):
         found = (file for file in (folder / place).rglob("*") if file.is_file())
-        yield from (file for file in found if file.suffix in (".txt", ".js", ".go"))
+        yield from (file for file in found if file.suffix in (".txt", ".toml", ".js", ".go"))
     yield from (folder / "sandbox/image").glob("*.Dockerfile")
 
 
@@ -45,7 +45,9 @@ def main(folder: Path) -> None:
     before, stale = dependencies(), {}
     for file in sorted(texts(folder)):
         content = file.read_bytes()
-        file.write_bytes(content + b"more\n")
+        is_table = file.suffix == ".toml"
+        more = content.replace(b"\n- ", b"\n- more ") if is_table else content + b"more\n"
+        file.write_bytes(more)
         after = dependencies()
         file.write_bytes(content)
         changed = [name for name in before if after[name] != before[name]]

@@ -18,7 +18,7 @@ from agents.committee.generation import _problem_of
 from agents.evidence import Draft
 from agents.gates.gates import Gate
 from agents.gates.static_checks import faults_of, sets_on_modules
-from agents.gates.stubs import usable_stubs
+from agents.gates.stubs import PYTHON_STUBS
 from agents.roles.fix import Repair, _apply
 from agents.roles.write import _FENCE
 from infra.languages.python import Python
@@ -168,9 +168,15 @@ def answer(call: Callable[[], object]) -> object:
 @pytest.mark.parametrize("number", fuzzing.NUMBERS)
 def test_any_program_is_read_or_refused(number: int) -> None:
     def law(text: str) -> None:
-        keeps([usable_stubs(text, LACKING), usable_stubs(BESIDE, text), sets_on_modules(text)])
-        if usable_stubs(BESIDE, text):
-            parse(PYTHON.with_beside(text, BESIDE, scaffolding=True))
+        keeps(
+            [
+                PYTHON_STUBS.usable(text, LACKING),
+                PYTHON_STUBS.usable(BESIDE, text),
+                sets_on_modules(text),
+            ]
+        )
+        if PYTHON_STUBS.usable(BESIDE, text):
+            parse(PYTHON.with_support_code(text, BESIDE, scaffolding=True))
         for faults in (faults_of(text, CODE), faults_of(CASES[0].program, text)):
             assert set(faults) <= set(Gate)
             keeps("".join(faults.values()).encode(errors="replace").decode())
@@ -194,7 +200,7 @@ def test_any_code_has_mutants_and_a_control_that_can_be_sent_and_kept(number: in
     def law(text: str) -> None:
         for mutant in (*PYTHON.mutants_of(text, 3), *PYTHON.strong_mutants_of(text, 3)):
             keeps([mutant.change, mutant.code])
-        keeps(PYTHON.control_of(text))
+        keeps(PYTHON.renamed_equivalent(text))
 
     examine(law, number)
 
@@ -242,14 +248,14 @@ def test_a_long_text_is_read_soon(name: str) -> None:
     readings: list[Callable[[], object]] = [
         lambda: (faults_of(text, CODE), sets_on_modules(text)),
         lambda: faults_of(CODE, text),
-        lambda: (usable_stubs(text, CODE), usable_stubs("import x", text)),
+        lambda: (PYTHON_STUBS.usable(text, CODE), PYTHON_STUBS.usable("import x", text)),
         lambda: assertions_of(text),
         lambda: PYTHON.scaffolded(text),
         lambda: PYTHON.signature_of(text),
         lambda: PYTHON.functions_of(text),
         lambda: PYTHON.mutants_of(text, 10),
         lambda: PYTHON.strong_mutants_of(text, 10),
-        lambda: PYTHON.control_of(text),
+        lambda: PYTHON.renamed_equivalent(text),
         lambda: (_SESSION.search(text), _is_python_2(text)),
     ]
     for reading in readings:

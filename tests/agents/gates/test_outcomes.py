@@ -1,12 +1,13 @@
 """Laws of outcomes: whose fault a failure is follows from the traceback.
 
-Covers `agents.gates.outcomes`, `agents.gates.catching`, `infra.languages.python.tracebacks`.
+Covers `agents.gates.outcomes`, `agents.gates.exception_handlers` and
+`infra.languages.python.tracebacks`.
 """
 
 import pytest
 
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome, evidence_of
-from agents.gates.outcomes import PythonRules, catches_of
+from agents.gates.outcomes import PythonRules, handler_lines
 from infra.languages.python.scaffolding import scaffolded
 from infra.languages.python.tracebacks import exceptions_in
 from infra.records import CaseResult, ExecutionResult
@@ -281,7 +282,7 @@ def test_where_a_program_catches_what_the_code_raises_is_known() -> None:
         ("with open('x') as file:\n    f(1)", ""),
         ("try:\n    list(map(g, [1]))\nexcept KeyError:\n    pass", ""),
     ]:  # fmt: skip
-        found = catches_of(f"from target import f\n{body}", "def f(x):\n    return x")
+        found = handler_lines(f"from target import f\n{body}", "def f(x):\n    return x")
         assert found == ((caught,) if caught else ())
 
 
@@ -381,7 +382,7 @@ def test_text_nested_deeply_has_an_outcome_and_never_raises(terms: int) -> None:
     deep = " + ".join(["f(1)"] * terms)
     program = f"from target import f\ntry:\n    {deep}\nexcept {deep}:\n    pass\nassert {deep}"
     assert outcome_of(ended(LOGIC), program, f"def f(x):\n    return {deep}") is H.CODE_RAISED
-    assert isinstance(catches_of(program, f"f = {deep}"), tuple)
+    assert isinstance(handler_lines(program, f"f = {deep}"), tuple)
 
 
 def test_only_the_last_traceback_of_a_text_is_read_with_those_it_was_raised_after() -> None:

@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.claims.adapter import adapter_fault
+from agents.claims.executed import rules_of
 from agents.evidence import Draft, RunOutcome
 from agents.gates.outcomes import PythonRules
+from agents.gates.script_stubs import ScriptStubs
 from agents.gates.static_checks import faults_of, sets_on_modules
-from agents.gates.stubs import functions_of, stand_ins, stub_fault, usable_stubs
+from agents.gates.stubs import PYTHON_STUBS, functions_of
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
 from infra.languages.python import Python
-from infra.languages.python.scaffolding import with_beside
+from infra.languages.python.scaffolding import with_support_code
 from infra.records import Code, ExecutionResult, Pair, Query
 from infra.settings import GateSettings
 from sandbox.base import Sandbox
@@ -93,17 +95,17 @@ REFUSED = {
 
 @pytest.mark.parametrize("text", ALLOWED)
 def test_imports_and_definitions_of_what_the_code_lacks_may_stand_beside_it(text: str) -> None:
-    assert stub_fault(text, CODE) == ""
-    assert usable_stubs(text, CODE) == text
+    assert PYTHON_STUBS.fault_of(text, CODE) == ""
+    assert PYTHON_STUBS.usable(text, CODE) == text
 
 
 def test_anything_else_is_refused_and_told_with_the_draft() -> None:
     for text, fault in REFUSED.items():
-        assert stub_fault(text, CODE).startswith(fault)
-        assert usable_stubs(text, CODE) == ""
+        assert PYTHON_STUBS.fault_of(text, CODE).startswith(fault)
+        assert PYTHON_STUBS.usable(text, CODE) == ""
         pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
         draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
-        assert (draft.beside, draft.repairs[-1].ok) == ("", False), (text, fault)
+        assert (draft.support_code, draft.repairs[-1].ok) == ("", False), (text, fault)
         assert draft.repairs[-1].output.startswith(fault)
 
 
@@ -111,26 +113,26 @@ def test_a_definition_too_many_is_left_out_and_told() -> None:
     text = "def clean(x):\n    return x\n\ndef sum(x):\n    return 6"
     pair = Pair(query=Query.of("a query"), code=Code.of(CODE))
     draft = Composition(reading="r", beside=text, program="p").draft_for(pair)
-    assert draft.beside == "def clean(x):\n    return x"
+    assert draft.support_code == "def clean(x):\n    return x"
     assert draft.repairs[-1].output == "sum is no name that the code lacks"
 
 
 def test_what_the_code_lacks_may_be_imported_whatever_it_is() -> None:
     code = "def f(g): return inspect.signature(g), mock"
-    assert stub_fault("import inspect\nfrom unittest import mock", code) == ""
-    assert stub_fault("inspect = 3", code) == ""
-    assert stub_fault("import builtins", "def f(): return builtins.len") == ""
+    assert PYTHON_STUBS.fault_of("import inspect\nfrom unittest import mock", code) == ""
+    assert PYTHON_STUBS.fault_of("inspect = 3", code) == ""
+    assert PYTHON_STUBS.fault_of("import builtins", "def f(): return builtins.len") == ""
 
 
 @pytest.mark.parametrize("code", ["def f(x): return len(x)", "print 'x'"])
 def test_nothing_stands_beside_code_that_lacks_nothing(code: str) -> None:
-    assert stub_fault("import re", code) == "the code lacks no name"
+    assert PYTHON_STUBS.fault_of("import re", code) == "the code lacks no name"
 
 
 @given(st.text())
 def test_any_text_is_checked(text: str) -> None:
-    assert isinstance(stub_fault(text, CODE), str)
-    assert usable_stubs(text, "no Python") == ""
+    assert isinstance(PYTHON_STUBS.fault_of(text, CODE), str)
+    assert PYTHON_STUBS.usable(text, "no Python") == ""
 
 
 @pytest.mark.parametrize("scaffolding", [True, False])
@@ -139,16 +141,16 @@ def test_it_comes_first_and_the_code_is_as_it_was(scaffolding: bool, future: str
     code = f"{future}def total(x, y=LIMIT):\n    return clean(x), re, x / 2"
     beside = "import re\nLIMIT = re.compile('x').flags\ndef clean(x):\n    import os\n    return x"
     space: dict[str, Any] = {}
-    exec(with_beside(code, beside, scaffolding=scaffolding), space)
+    exec(with_support_code(code, beside, scaffolding=scaffolding), space)
     assert space["total"](3)[0] == 3
-    assert with_beside(code, " ", scaffolding=False) == code
+    assert with_support_code(code, " ", scaffolding=False) == code
 
 
 def test_what_a_definition_imports_for_itself_the_code_gets_too() -> None:
     code = "def path(x): return os.sep + clean(x)"
     beside = "def clean(x):\n    import os\n    return logging.getLevelName(20) + x"
     space: dict[str, Any] = {}
-    exec(with_beside(code, beside, scaffolding=True), space)
+    exec(with_support_code(code, beside, scaffolding=True), space)
     assert space["path"]("a") == "/INFOa"
 
 
@@ -226,10 +228,10 @@ CLEAN = "def clean(items):\n    return [int(item) for item in items]"
 async def test_what_stands_beside_is_there_in_every_run_and_a_program_may_set_it_itself(
     sandbox: Sandbox, beside: str, line: str, protection: str
 ) -> None:
-    draft = Draft(reading="r", program=OF_SUMMED.format(line), beside=beside)
+    draft = Draft(reading="r", program=OF_SUMMED.format(line), support_code=beside)
     pair = Pair(query=Query.of("a query"), code=Code.of(SUMMED))
-    validator = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python())
-    async with sandbox.box(with_beside(SUMMED, beside, scaffolding=True)) as box:
+    validator = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python(), PythonRules())
+    async with sandbox.box(with_support_code(SUMMED, beside, scaffolding=True)) as box:
         result = await box.run(draft.program)
         assert result.outcome == "passed", result
         report = await validator.validate(pair, draft, result, box)
@@ -238,7 +240,7 @@ async def test_what_stands_beside_is_there_in_every_run_and_a_program_may_set_it
     assert bool(report.unprotected_because) == (protection == "shared")
 
 
-# Each is a helper that `stub_fault` lets through or would, and a false assert about the code.
+# Each is a helper that `PythonStubs` lets through or would, and a false assert about the code.
 HELD = {
     "trace": "import sys\ndef clean(x):\n    getattr(sys, 'set' + 'trace')(lambda *_: None)\n"
     "    return x",
@@ -255,9 +257,9 @@ async def test_what_no_check_finds_is_held_by_the_sandbox_or_fails_apart(
     sandbox: Sandbox, name: str
 ) -> None:
     code, beside = "def total(items):\n    return sum(clean(items))", HELD[name]
-    assert stub_fault(beside, code) == ""
+    assert PYTHON_STUBS.fault_of(beside, code) == ""
     program = "from target import total\ndef test_it():\n    assert total([9]) == 3"
-    async with sandbox.box(with_beside(code, beside, scaffolding=True)) as box:
+    async with sandbox.box(with_support_code(code, beside, scaffolding=True)) as box:
         beside_it, apart = await box.run(program), await box.run(program, isolated=True)
     assert apart.outcome != "passed", apart
     assert beside_it.outcome != "passed" or name == "reads", beside_it
@@ -297,18 +299,18 @@ REFUSED_SCRIPTS = {
 
 @pytest.mark.parametrize("text", ALLOWED_SCRIPTS)
 def test_definitions_may_stand_beside_javascript(text: str) -> None:
-    assert stub_fault(text, SCRIPT, "javascript") == ""
-    assert usable_stubs(text, SCRIPT, "javascript") == text
+    assert ScriptStubs().fault_of(text, SCRIPT) == ""
+    assert ScriptStubs().usable(text, SCRIPT) == text
 
 
 @pytest.mark.parametrize("text", REFUSED_SCRIPTS)
 def test_anything_else_is_refused_beside_javascript(text: str) -> None:
-    assert stub_fault(text, SCRIPT, "javascript").startswith(REFUSED_SCRIPTS[text])
-    assert usable_stubs(text, SCRIPT, "javascript") == ""
+    assert ScriptStubs().fault_of(text, SCRIPT).startswith(REFUSED_SCRIPTS[text])
+    assert ScriptStubs().usable(text, SCRIPT) == ""
     both = f"const LIMIT = 3;\n{text}"
-    kept = usable_stubs(both, SCRIPT, "javascript")
+    kept = ScriptStubs().usable(both, SCRIPT)
     assert kept in ("", "const LIMIT = 3;")
-    assert stub_fault(text or "x", "const f = (x) => x;", "javascript") != ""
+    assert ScriptStubs().fault_of(text or "x", "const f = (x) => x;") != ""
 
 
 @pytest.mark.parametrize(
@@ -331,7 +333,7 @@ def test_anything_else_is_refused_beside_javascript(text: str) -> None:
 def test_what_an_agent_made_up_is_stood_in_for_and_imports_stay(
     stubs: str, language: str, kept: str, names: list[str]
 ) -> None:
-    made = stand_ins(stubs, language)
+    made = rules_of(language).stubs.replaced(stubs)
     assert len(made) == 2 * bool(names)
     for text in made:
         assert text.startswith(kept)
@@ -339,7 +341,7 @@ def test_what_an_agent_made_up_is_stood_in_for_and_imports_stay(
 
 
 def test_stand_ins_of_python_give_nothing_or_themselves() -> None:
-    nothing, itself = stand_ins("def clean(x): return x", "python")
+    nothing, itself = PYTHON_STUBS.replaced("def clean(x): return x")
     space: dict[str, Any] = {}
     exec(nothing, space)
     assert space["clean"](1, 2) is None

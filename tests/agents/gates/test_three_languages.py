@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.claims.executed import EXECUTED
 from agents.evidence import Draft
 from agents.gates.gates import Gate
 from agents.gates.validator import OracleValidator
@@ -46,9 +47,9 @@ async def faults_of(row: Row) -> list[tuple[str, Collection[str]]]:
     """Return what the gates of emptiness and of changed arguments say of each program."""
     language = language_named(row.language)
     assert language is not None
-    validator = OracleValidator(GateSettings(), language)
+    validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
     found: list[tuple[str, Collection[str]]] = []
-    module = language.with_beside(row.code, "", scaffolding=True)
+    module = language.with_support_code(row.code, "", scaffolding=True)
     async with (
         real_sandbox(ROOMY) as sandbox,
         sandbox.box(module, language=row.language) as box,

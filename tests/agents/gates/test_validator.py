@@ -11,6 +11,7 @@ from agents.claims.claim import claims_in
 from agents.claims.program import claim_runs, claims_program
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
+from agents.gates.outcomes import PythonRules
 from agents.gates.validator import OracleValidator
 from infra.errors import MachineBusyError
 from infra.languages.python import Python
@@ -26,7 +27,7 @@ from tests.sandbox.attacks.expected import NOT_PROMISED
 
 TARGETS = Path(attacks.__file__).parent / "targets"
 FALSE = "from target import double\nassert double(2) == 5\n"
-VALIDATOR = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python())
+VALIDATOR = OracleValidator(GateSettings(mutant_timeout_s=10.0), Python(), PythonRules())
 GOOD = CASES[0]
 TINY = next(case for case in CASES if case.name == "a getter of one line")
 
@@ -357,7 +358,7 @@ async def test_a_mutant_has_ten_times_as_long_as_the_code_and_no_less_than_the_s
         result = PASSED.model_copy(update={"seconds": seconds})
         box = Timed(partial(_same, result), frozenset(), FAILED)
         draft = Draft(reading="r", program=GOOD.program)
-        validator = OracleValidator(GateSettings(), Python())
+        validator = OracleValidator(GateSettings(), Python(), PythonRules())
         await validator.validate(draft_of(GOOD)[0], draft, await box.run(GOOD.program), box)
     assert set(asked) == {None, 2.0, 7.0}
 
@@ -435,7 +436,7 @@ async def test_a_program_that_tests_what_stands_beside_the_code_is_told_so(
     beside = "def log(x):\n    pass\ndef size(x):\n    return len(x) + 0"
     program = f"from target import f, size\ndef test_it():\n    assert {asserted}\n"
     async with sandbox.box(f"{beside}\n{code}") as box:
-        draft = Draft(reading="r", program=program, beside=beside)
+        draft = Draft(reading="r", program=program, support_code=beside)
         pair = Pair(query=Query.of("q"), code=Code.of(code))
         report = await VALIDATOR.validate(pair, draft, await box.run(program), box)
     assert told in report.faults[Gate.KILLS_MUTANTS]

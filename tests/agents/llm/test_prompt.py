@@ -1,4 +1,5 @@
 import re
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.litellm_transport import loaded_litellm
-from agents.llm.prompt import RELEASES, fence, pair_section, shorten, system_text
+from agents.llm.prompt import fence, pair_section, shorten, system_text
 from agents.roles.write import CodeWriter
 from infra.languages import languages
 from infra.records import Code, Pair, Query
@@ -62,13 +63,16 @@ def test_two_runs_of_a_program_ask_the_same() -> None:
     assert fence("code", first) != fence("code", second)
 
 
-FILES = Path(str(files("agents.roles"))).glob("*.txt")
+FOLDER = Path(str(files("agents.roles")))
 SHARED = {
     "guideline", "half_guideline", "three_steps", "beside", "criterion", "data_rule",
-    "program_rules", "notation",
+    "program_rules",
 }  # fmt: skip
-TEXTS = sorted(file.stem for file in FILES if file.stem not in SHARED and "." not in file.stem)
-OF_LANGUAGES = sorted(file.stem for file in FILES if "." in file.stem)
+TEXTS = sorted(file.stem for file in FOLDER.glob("*.txt") if file.stem not in SHARED)
+INSERTS = {
+    file.stem.removeprefix("inserts").removeprefix("."): tomllib.loads(file.read_text("utf-8"))
+    for file in FOLDER.glob("*.toml")
+}  # a language's name, "" for Python and all that no box runs
 ROLE_OF = {  # where it is not the name of the text
     "gated_arbiter": "arbiter",
     "gated_writer": "writer",
@@ -93,16 +97,25 @@ def test_every_text_belongs_to_one_agent_of_that_role() -> None:
     assert sorted(agent.text_name() for agent in agents) == TEXTS
 
 
-@pytest.mark.parametrize("name", OF_LANGUAGES)
-def test_a_text_for_one_language_stands_in_for_an_agents_or_a_shared_one(name: str) -> None:
-    name, _, language = name.partition(".")
-    assert name in (*SHARED, *TEXTS)
-    assert language in languages.names()
+def test_each_language_with_inserts_has_all_that_texts_ask_for() -> None:
+    made = (languages.get(name)() for name in languages.names())
+    run = {language.name for language in made if language.is_executed}
+    assert INSERTS.keys() - {""} == run - {"python"}
+    assert {frozenset(found) for found in INSERTS.values()} == {frozenset(INSERTS[""])}
+
+
+@pytest.mark.parametrize(
+    ("language", "release"), [("Python", "Python 3.11"), ("Go", "Go 1.19"), ("Java", "Java")]
+)
+def test_the_release_of_a_language_that_no_box_runs_is_its_name(
+    language: str, release: str
+) -> None:
+    assert f"as {release} would." in system_text("simulator", language)
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if "fixer" not in name])
 def test_agents_for_other_languages_are_not_told_of_python(name: str) -> None:
-    for language in RELEASES.keys() - {"Python"}:
+    for language in ("JavaScript", "Go"):
         text = system_text(name, language)
         assert "$" not in text.replace("$data_rule", "")
         if name not in ("specifier", "value_reader", "code_writer"):  # whose values are Python's

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.languages.python.scaffolding import lacking_names
+from infra.languages.python.scaffolding import undefined_names
 from infra.languages.python.translation import translated
 
 _FOLDER = Path(__file__).parent
@@ -84,12 +84,12 @@ def name_in(code: str) -> str:
 def parts_for(code: str, source: str) -> str:
     """Return the statements of a source that bind what a code lacks, or what these lack in turn."""
     statements = [ast.unparse(statement) for statement in ast.parse(source).body]
-    lacking, kept = set(lacking_names(code)), set[str]()
+    lacking, kept = set(undefined_names(code)), set[str]()
     while more := {
         text for text in statements if text not in kept and lacking & {*names_bound_by(text)}
     }:
         kept |= more
-        lacking = {name for text in more for name in lacking_names(text)}
+        lacking = {name for text in more for name in undefined_names(text)}
     return "\n".join(text for text in statements if text in kept)
 
 

@@ -24,7 +24,7 @@ LANGUAGE = JavaScript()
     ],
 )
 def test_a_module_returns_what_it_defines(code: str, ending: str, names: set[str]) -> None:
-    module = LANGUAGE.with_beside(code, "", scaffolding=False)
+    module = LANGUAGE.with_support_code(code, "", scaffolding=False)
     assert module.endswith(ending)
     assert LANGUAGE.called_names(code) == names
 
@@ -88,15 +88,15 @@ def test_code_that_cannot_be_read_has_no_mutants() -> None:
 def test_code_lacks_the_names_that_it_reads_and_neither_binds_nor_asks_for(
     code: str, names: set[str]
 ) -> None:
-    assert LANGUAGE.lacking_names(code) == names
+    assert LANGUAGE.undefined_names(code) == names
 
 
 def test_stubs_come_before_a_function_and_before_the_class_that_is_made_for_a_method() -> None:
     for code in ("function f(a) { return clean(a); }", "f(a) { return clean(a); }"):
-        module = LANGUAGE.with_beside(code, "const clean = Number;", scaffolding=True)
+        module = LANGUAGE.with_support_code(code, "const clean = Number;", scaffolding=True)
         assert module.startswith("const clean = Number;\n")
-        assert LANGUAGE.lacking_names(module) == set()
-    strict = LANGUAGE.with_beside("'use strict';\nf(a);", "let x = 1;", scaffolding=False)
+        assert LANGUAGE.undefined_names(module) == set()
+    strict = LANGUAGE.with_support_code("'use strict';\nf(a);", "let x = 1;", scaffolding=False)
     assert strict.startswith('"use strict"; let x = 1;\n')
 
 
@@ -112,6 +112,6 @@ def test_stubs_come_before_a_function_and_before_the_class_that_is_made_for_a_me
 def test_modules_of_node_are_there_by_their_own_names_where_they_have_what_is_taken(
     code: str, required: str
 ) -> None:
-    module = LANGUAGE.with_beside(code, "", scaffolding=True)
+    module = LANGUAGE.with_support_code(code, "", scaffolding=True)
     assert (required in module, "globalThis" in module) == (True, bool(required))
-    assert "globalThis" not in LANGUAGE.with_beside(code, "", scaffolding=False)
+    assert "globalThis" not in LANGUAGE.with_support_code(code, "", scaffolding=False)

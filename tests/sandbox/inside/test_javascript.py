@@ -5,8 +5,8 @@ Covers `sandbox.backends.docker.harnesses` and the harness; ``javascript.toml`` 
 
 import pytest
 
-from sandbox.backends.docker.harnesses import harness_of
 from sandbox.base import NOT_SEPARABLE, Sandbox
+from sandbox.executed import EXECUTED
 
 CODE = """
 function same(value) { return value; }
@@ -105,8 +105,8 @@ TESTS = 10
 
 
 def test_a_language_has_the_command_line_of_its_harness() -> None:
-    assert harness_of("python", 0, 512) == []
-    assert "--random-seed=1" in harness_of("javascript", 0, 512)
+    assert EXECUTED["python"].command(0, 512) == []
+    assert "--random-seed=1" in EXECUTED["javascript"].command(0, 512)
 
 
 @pytest.mark.docker

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.languages.python.control import control_of
+from infra.languages.python.control import renamed_equivalent
 from infra.languages.python.syntax import FunctionNode
 
 
@@ -27,7 +27,7 @@ def run(code: str, name: str = "f") -> Any:
 
 def test_comments_and_names_of_variables_differ_and_parameters_stay() -> None:
     code = 'def f(a, *b, c=1, **d):\n    """Text."""\n    e = a  # why\n    return e\n'
-    assert control_of(code) == (
+    assert renamed_equivalent(code) == (
         'def f(a, *b, c=1, **d):\n    """Text."""\n'
         "    local_0_0 = None\n    local_0_1 = a\n    return local_0_1"
     )
@@ -69,9 +69,9 @@ NESTED = {
 
 def test_every_kind_of_scope_keeps_its_meaning() -> None:
     for shape, code in NESTED.items():
-        assert control_of(code) != code, shape
+        assert renamed_equivalent(code) != code, shape
         for argument in (0, 1, 7):
-            assert run(control_of(code))(argument) == run(code)(argument), shape
+            assert run(renamed_equivalent(code))(argument) == run(code)(argument), shape
 
 
 READER = """
@@ -90,13 +90,13 @@ def f(x, text="a > @limit"):
 
 @pytest.mark.parametrize("argument", [0, 1, 7])
 def test_a_variable_that_a_text_names_keeps_its_name(argument: int) -> None:
-    control = control_of(READER)
+    control = renamed_equivalent(READER)
     assert "_1 = Table()" in control
     assert run(control)(argument) == run(READER)(argument)
 
 
 def changed(module: ModuleType, name: str) -> Any:
-    return run(control_of(inspect.getsource(module)), name)
+    return run(renamed_equivalent(inspect.getsource(module)), name)
 
 
 WRAP, SPLIT = changed(textwrap, "wrap"), changed(shlex, "split")
@@ -139,7 +139,7 @@ def test_converting_is_the_same(red: float, green: float, blue: float) -> None:
 @pytest.mark.parametrize("module", [argparse, ast, difflib, textwrap, shlex, heapq])
 def test_nearly_every_function_of_a_module_is_other_code(module: ModuleType) -> None:
     source = inspect.getsource(module)
-    control = control_of(source)
+    control = renamed_equivalent(source)
     compile(control, "target.py", "exec", dont_inherit=True)
     functions = [node for node in ast.walk(ast.parse(control)) if isinstance(node, FunctionNode)]
     changed = [one for one in functions if "local_" in ast.unparse(one)]
@@ -148,4 +148,4 @@ def test_nearly_every_function_of_a_module_is_other_code(module: ModuleType) -> 
 
 @pytest.mark.parametrize("code", ["def f(:", "print 'x'", "\0", "x = " + "(" * 400, ""])
 def test_code_that_cannot_be_read_stays(code: str) -> None:
-    assert control_of(code) == code
+    assert renamed_equivalent(code) == code

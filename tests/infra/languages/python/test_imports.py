@@ -10,7 +10,7 @@ from infra.languages.python.imports import (
     with_definitions,
     with_imports,
 )
-from infra.languages.python.scaffolding import bound_names, lacking_names, receiver_attributes
+from infra.languages.python.scaffolding import bound_names, self_attributes, undefined_names
 
 LATER = "from __future__ import annotations"
 
@@ -75,11 +75,11 @@ def test_a_text_with_anything_but_imports_is_refused(lines: str) -> None:
 
 def test_what_code_lacks_is_what_it_looks_up_and_binds_nowhere() -> None:
     code = "import os\ndef f(a: Kind, b=other):\n    c = len(a)\n    return floor(c) + os.sep"
-    assert lacking_names(code) == {"other", "floor", "Kind"}
-    assert lacking_names(f"{LATER}\n{code}") == {"other", "floor"}
-    assert lacking_names("def f(self): return __file__, __class__") == frozenset()
+    assert undefined_names(code) == {"other", "floor", "Kind"}
+    assert undefined_names(f"{LATER}\n{code}") == {"other", "floor"}
+    assert undefined_names("def f(self): return __file__, __class__") == frozenset()
     assert {"os", "f", "a", "b", "c"} == bound_names(code)
-    assert lacking_names("print 1") == bound_names("print 1") == frozenset()
+    assert undefined_names("print 1") == bound_names("print 1") == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -95,5 +95,5 @@ def test_what_code_lacks_is_what_it_looks_up_and_binds_nowhere() -> None:
     ],
 )
 def test_what_a_method_reads_of_its_object_is_known_by_name(code: str, names: str) -> None:
-    assert receiver_attributes(code) == tuple(names.split())
-    assert Python().receiver_attributes(code) == receiver_attributes(code)
+    assert self_attributes(code) == tuple(names.split())
+    assert Python().self_attributes(code) == self_attributes(code)

@@ -1,7 +1,7 @@
 """Rules for test programs in JavaScript and Go, and what their failures are attributed to.
 
-The code always runs in an isolated process, so no program reads its text. A language is a row of
-patterns; parsed are redefinitions, and what expected values are made of.
+The code always runs in an isolated process, so no program reads its text. A language is patterns;
+parsed are redefinitions, and what expected values are made of.
 """
 
 import re
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from agents.evidence import RunOutcome
-from agents.gates.arguments import expects
-from agents.gates.gates import Attribution, Gate, Rules
-from agents.gates.outcomes import PythonRules
+from agents.gates.argument_expectations import expects
+from agents.gates.gates import FailureClassifier, Gate, ProgramRules, StubRules
 from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
+from agents.gates.script_stubs import ScriptStubs
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 from infra.records import CaseResult, ExecutionResult
@@ -21,7 +21,7 @@ from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 
 @dataclass(frozen=True)
-class Dialect(Rules):
+class SyntaxTreeRules(ProgramRules):
     """The syntax of a language's test programs, and its errors."""
 
     language: type[SyntaxTreeLanguage]
@@ -32,7 +32,8 @@ class Dialect(Rules):
     tampers: re.Pattern[str] | None  # what leads a program into its own report
     functions: frozenset[str]  # kinds of nodes that define a function by its name
     program: type[SyntaxTreeProgram]
-    claims: str  # a part of each program of claims
+    claims: str
+    stubs: StubRules
 
     def faults_of(self, program: str, code: str) -> dict[Gate, str]:
         """Return the gates that a program fails by its text alone, with what is wrong."""
@@ -54,9 +55,9 @@ class Dialect(Rules):
         }
         return {gate: fault for gate, fault in faults.items() if fault}
 
-    def attribution(self, program: str, code: str, stubs: str) -> Attribution:  # noqa: ARG002
+    def failure_classifier(self, program: str, code: str, stubs: str) -> FailureClassifier:  # noqa: ARG002
         """Return the failure classifier that reads stacks alone."""
-        return self._attributed
+        return self._classify
 
     def raised_in_program(self, result: ExecutionResult) -> bool:
         """Return True if an exception of a run came out of a line of the program itself."""
@@ -76,7 +77,7 @@ class Dialect(Rules):
     def _tree(self, program: str, code: str) -> SyntaxTreeProgram:
         return self.program(program, code, self.language())
 
-    def _attributed(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
+    def _classify(self, result: ExecutionResult, case: CaseResult | None) -> RunOutcome:
         end, stack = (case, case.traceback) if case else (result, result.stderr)
         error_type = end.error_type
         is_missing = end.outcome == "import_error" or self.missing.search(
@@ -105,7 +106,7 @@ class Dialect(Rules):
         return ""
 
 
-JAVASCRIPT = Dialect(
+JAVASCRIPT = SyntaxTreeRules(
     language=JavaScript,
     suffix=".js",
     asserts=re.compile(r"\bassert\b|\bclaims\.(?:gives|raises|prints|writes)\b"),
@@ -117,9 +118,10 @@ JAVASCRIPT = Dialect(
     functions=frozenset({"function_declaration"}),
     program=JavaScriptProgram,
     claims="\nclaims.adapter = ",
+    stubs=ScriptStubs(),
 )
 # Where a test fails with the code's error as its message, the message says what the code lacked.
-GO = Dialect(
+GO = SyntaxTreeRules(
     language=Go,
     suffix=".go",
     asserts=re.compile(r"\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\("),
@@ -138,5 +140,5 @@ GO = Dialect(
     functions=frozenset({"function_declaration"}),
     program=GoProgram,
     claims="\nfunc claimsOutcome(",
+    stubs=StubRules(),
 )
-RULES: dict[str, Rules] = {"python": PythonRules(), "javascript": JAVASCRIPT, "go": GO}

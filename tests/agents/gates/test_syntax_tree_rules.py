@@ -1,14 +1,13 @@
 """Test programs in JavaScript and Go are checked by their text, and their ends are told apart.
 
-Covers `agents.gates.dialects` and `agents.gates.gates`.
+Covers `agents.gates.syntax_tree_rules` and `agents.gates.gates`.
 """
 
 import pytest
 
 from agents.evidence import RunOutcome
-from agents.gates.dialects import GO, JAVASCRIPT, RULES, Dialect
 from agents.gates.gates import Gate
-from infra.languages import languages
+from agents.gates.syntax_tree_rules import GO, JAVASCRIPT, SyntaxTreeRules
 from infra.records import CaseResult, ExecutionResult
 
 CODE = "function first(n, items) { return items.slice(0, n); }"
@@ -69,13 +68,13 @@ def test_a_text_in_go_is_checked(program: str, gates: set[Gate]) -> None:
 def test_what_is_to_blame_follows_from_the_stack(
     outcome: str, error_type: str, stack: str, expected: RunOutcome
 ) -> None:
-    dialect: Dialect = GO if ".go" in stack else JAVASCRIPT
+    rules: SyntaxTreeRules = GO if ".go" in stack else JAVASCRIPT
     fields = {"outcome": outcome, "error_type": error_type}
     case = CaseResult.model_validate({"name": "test_it", "traceback": stack, **fields})
     whole = ExecutionResult.model_validate({**fields, "stderr": stack})
     for result in (whole, whole.model_copy(update={"tests": (case,)})):
-        assert dialect.outcome_of(result, "", CODE) is expected
-    assert dialect.raised_in_program(whole) == (stack in (OF_PROGRAM, IN_PROGRAM))
+        assert rules.outcome_of(result, "", CODE) is expected
+    assert rules.raised_in_program(whole) == (stack in (OF_PROGRAM, IN_PROGRAM))
 
 
 def test_what_a_failed_test_tells_of_the_network_is_none_of_the_code() -> None:
@@ -89,8 +88,3 @@ def test_what_a_failed_test_tells_of_the_network_is_none_of_the_code() -> None:
 def test_a_run_that_was_stopped_is_told(outcome: str) -> None:
     result = ExecutionResult.model_validate({"outcome": outcome})
     assert JAVASCRIPT.outcome_of(result, "", CODE) is RunOutcome.STOPPED
-
-
-def test_each_language_that_a_box_runs_has_rules() -> None:
-    made = (languages.get(name)() for name in languages.names())
-    assert {one.name for one in made if one.is_executed} == set(RULES)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from infra.languages.python.programs import (
-    DUMMY,
+    SELF_STUB,
     DottedNames,
     FunctionNode,
     ast,
@@ -57,7 +57,7 @@ def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozense
             match node:
                 case ast.Attribute(value=ast.Name(id=root), attr=name) if (
                     root in modules and name in target_names
-                ) or (root == DUMMY and root in functions):
+                ) or (root == SELF_STUB and root in functions):
                     used.add(root)
         for binding in _bindings_in(part.nodes, names):
             if part.around == "module":
@@ -75,7 +75,7 @@ def _imported(tree: ast.Module, target_names: frozenset[str]) -> tuple[set[str],
     functions, modules = set(target_names), set[str]()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
-            own = [alias for alias in node.names if alias.name in {*target_names, DUMMY}]
+            own = [alias for alias in node.names if alias.name in {*target_names, SELF_STUB}]
             functions.update(alias.asname or alias.name for alias in own)
         elif isinstance(node, ast.Import):
             own = [alias for alias in node.names if alias.name == _TARGET]

@@ -15,7 +15,7 @@ _Tries = ast.Try | ast.TryStar
 _Withs = ast.With | ast.AsyncWith
 
 
-def catches_in(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
+def exception_handlers(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
     """Yield where a program catches what the code under test raises, each place on a line."""
     calls = _Calls(tree, target_names)
     for node in ast.walk(tree):
@@ -98,24 +98,24 @@ def _caught_by(node: ast.AST, calls: _Calls) -> Iterator[str]:
     """Yield the exceptions of the code under test that a node catches."""
     if isinstance(node, _Tries):
         if any(map(calls.reach_target, node.body)):
-            yield from (_shown(handler.type) for handler in node.handlers)
+            yield from (_exception_text(handler.type) for handler in node.handlers)
     elif isinstance(node, _Withs):
         items = [item.context_expr for item in node.items]
         catching = [item for item in items if calls.name_of(item) in _CATCHING]
         if catching and any(map(calls.reach_target, node.body)):
-            yield from (_expected(item, calls) for item in catching)
+            yield from (_expected_exceptions(item, calls) for item in catching)
     elif calls.name_of(node) in _CATCHING and calls.reach_target(node):
-        yield _expected(node, calls)
+        yield _expected_exceptions(node, calls)
 
 
-def _expected(call: ast.AST, calls: _Calls) -> str:
+def _expected_exceptions(call: ast.AST, calls: _Calls) -> str:
     """Return the exceptions that a call catches, of the code that it is given or of a ``with``."""
     assert isinstance(call, ast.Call)  # noqa: S101 - the caller has seen to it
     wanted = call.args if calls.name_of(call) == _SUPPRESS else arguments_of(call)[:1]
-    return " and ".join(map(_shown, wanted)) or "nothing"
+    return " and ".join(map(_exception_text, wanted)) or "nothing"
 
 
-def _shown(caught: ast.expr | None) -> str:
+def _exception_text(caught: ast.expr | None) -> str:
     return ast.unparse(caught)[:100] if caught else "everything"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.gates.arguments import expects_by_arguments
+from agents.gates.argument_expectations import expects_by_arguments
 from sandbox.base import Sandbox
 
 EXPECTS = (

@@ -1,6 +1,6 @@
 """Laws of what an exception tells of things missing around a code.
 
-Covers `agents.gates.missing`.
+Covers `agents.gates.missing_dependencies`.
 """
 
 import json
@@ -10,7 +10,7 @@ import string
 import numpy as np
 import pytest
 
-from agents.gates.missing import is_missing_dependency
+from agents.gates.missing_dependencies import is_missing_dependency
 
 MODULES = {"json": json, "numpy": np, "random": random, "string": string}
 PYTHON_2 = [
