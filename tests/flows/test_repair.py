@@ -4,7 +4,8 @@ Covers `tasks.stages.repair`, `tasks.reports.repair`.
 """
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,15 +45,30 @@ def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
     return World(folder, environment(model.base_url, **more))
 
 
-def repaired(world: World, *options: str) -> Finished:
+def command(world: World, *options: str) -> list[str]:
     named = [word for method in METHODS for word in ("--method", method)]
     places = ["--store", str(world.store), "--output", str(world.output)]
-    return world.finish([COSQA, "repair", str(world.folder / "beir"), *named, *places, *options])
+    return [COSQA, "repair", str(world.folder / "beir"), *named, *places, *options]
+
+
+def repaired(world: World, *options: str) -> Finished:
+    return world.finish(command(world, *options))
 
 
 def changes(world: World) -> list[dict[str, Any]]:
     (file,) = (world.output / "repairs").glob("*/changes.jsonl")
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def turned(world: World) -> dict[tuple[str, str], tuple[float | None, float]]:
+    return {(row["query_id"], row["code_id"]): (row["old"], row["new"]) for row in changes(world)}
+
+
+def assert_planted(found: Mapping[tuple[str, str], tuple[float | None, float]]) -> None:
+    """All planted faults are found, and no right label is changed; what else is new is 0."""
+    others = dict.fromkeys(found.keys() - MADE.wrong - MADE.missing, (None, 0.0))
+    doubted = dict.fromkeys(MADE.wrong, (1.0, 0.0))
+    assert found == others | doubted | dict.fromkeys(MADE.missing, (None, 1.0))
 
 
 def state(folder: Path) -> dict[str, bytes]:
@@ -74,10 +90,7 @@ def test_planted_faults_are_found_and_right_labels_stay(
     done = repaired(world)
     assert done.returncode == 0, done.stdout
     assert "Kendall's τ of the methods' order: 0.000" in done.stdout
-    turned = {(row["query_id"], row["code_id"]): (row["old"], row["new"]) for row in changes(world)}
-    assert turned == dict.fromkeys(MADE.wrong, (1.0, 0.0)) | dict.fromkeys(
-        MADE.missing, (None, 1.0)
-    ) | dict.fromkeys(turned.keys() - MADE.wrong - MADE.missing, (None, 0.0))
+    assert_planted(turned(world))
     assert all(row["evidence"][0]["calls"][0]["reply"] for row in changes(world))
 
     version = read(world.output / "beir-repaired")
@@ -98,3 +111,32 @@ def test_planted_faults_are_found_and_right_labels_stay(
     again = repaired(world)
     assert again.returncode == 0, again.stdout
     assert len(model.calls) == asked, "nothing is paid twice"
+
+
+def test_a_repair_that_is_bounded_or_killed_goes_on_and_pays_for_each_pair_once(
+    world: World, model: ScriptedServer
+) -> None:
+    licence = world.folder / "beir" / "LICENSE"
+    licence.rename(world.folder / "LICENSE")
+    refused = repaired(world)
+    assert refused.returncode == 1
+    assert "the licence of 120 codes of beir is unknown" in " ".join(refused.stdout.split())
+    assert not model.calls, "before anything is paid for"
+    (world.folder / "LICENSE").rename(licence)
+
+    positives = len(MADE.graded)
+    some = repaired(world, "--set", f"reannotation.pairs={positives}")
+    assert some.returncode == 0, some.stdout
+    asked = {(call["query"], call["code"]) for call in model.calls}
+    texts = {(MADE.queries[query], MADE.codes[code].strip()) for query, code in MADE.graded}
+    assert {(query, code.strip()) for query, code in asked} == texts, "positives come first"
+    assert turned(world) == dict.fromkeys(MADE.wrong, (1.0, 0.0))
+
+    world.kill_command_when(command(world), lambda: len(model.answered) > positives + 20)
+    assert world.all_have_ended()
+    ended = repaired(world)
+    assert ended.returncode == 0, ended.stdout
+    assert_planted(turned(world))
+    answered = Counter((call["query"], call["code"]) for call in model.answered)
+    assert max(answered.values()) <= 2, "a pair in flight when the run was killed"
+    assert sum(answered.values()) - len(answered) <= 16

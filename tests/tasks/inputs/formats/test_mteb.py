@@ -1,6 +1,6 @@
 """Folders of mteb tasks come in as benchmarks, with the file names and columns of the hub."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,15 +14,20 @@ from tasks.inputs.formats import at, find_split, read
 from tasks.inputs.formats.mteb import Mteb
 from tests.fakes.benchmarks import people_benchmark
 
-CORPUS = [{"id": "c1", "title": "", "text": "def f"}, {"id": "c2", "title": None, "text": "def g"}]
-QUERIES = [{"id": "q1", "text": "sort a list"}, {"id": "q2", "text": "not judged"}]
-GRADES = [{"query-id": "q1", "corpus-id": "c1", "score": 1}]
+Rows = Sequence[Mapping[str, object]]
+
+CORPUS: Rows = [
+    {"id": "c1", "title": "", "text": "def f"},
+    {"id": "c2", "title": None, "text": "def g"},
+]
+QUERIES: Rows = [{"id": "q1", "text": "sort a list"}, {"id": "q2", "text": "not judged"}]
+GRADES: Rows = [{"query-id": "q1", "corpus-id": "c1", "score": 1}]
 
 
-def parquet(folder: Path, name: str, rows: list[dict[str, object]]) -> None:
+def parquet(folder: Path, name: str, rows: Rows) -> None:
     file = folder / f"{name}.parquet"
     file.parent.mkdir(exist_ok=True, parents=True)
-    pq.write_table(pa.Table.from_pylist(rows), file)
+    pq.write_table(pa.Table.from_pylist([*rows]), file)
 
 
 def task(folder: Path, grades: str = "qrels/test-00000-of-00001") -> Path:
