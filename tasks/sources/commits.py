@@ -11,6 +11,7 @@ import re
 import subprocess
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
@@ -124,7 +125,7 @@ class CommitsSource(FolderSource[CommitsOptions]):
                 if number > self._options.commits or taken == self._options.queries_at_most:
                     merged.notes.append(f"history: {NOT_READ}: all before {commit.identity[:12]}")
                     break
-                touched = list(self._touched(history, commit))
+                touched = list(islice(self._touched(history, commit), _MOST_FUNCTIONS + 1))
                 if reason := _reason_to_drop(commit, [each.own_name for each in touched]):
                     merged.dropped[reason] += 1
                     continue

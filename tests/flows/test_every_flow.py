@@ -173,7 +173,9 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
     "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, SHARDS, LABELS, BOARD),
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
-    "repair": path("read repair-jsonl-agents", score("bm25"), REPAIR, OWN_PLAN, OWN_PLAN, OWN_CHOICE)
+    "repair": path(
+        "read repair-jsonl-agents", score("bm25"), REPAIR, OWN_PLAN, OWN_PLAN, OWN_CHOICE
+    )
     | path(REPAIR, OWN_PLAN, OWN_PLAN, OWN_CHOICE, "write the next version of jsonl-agents")
     - {("", REPAIR)},
     "estimate": path(ESTIMATE, "report on the estimates for truth"),

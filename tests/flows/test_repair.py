@@ -5,13 +5,18 @@ Covers `tasks.stages.repair`, `tasks.reports.repair`.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from infra.ids import CodeId, QueryId
+from infra.records import Code, Query
+from tasks.benchmarks import qrels_of
 from tasks.inputs.formats import read
+from tasks.metrics import Qrels, evaluate, mean
+from tasks.ranking.methods import Ranker, VectorSource
 from tests.fakes.faulty_benchmark import FaultyBenchmark, faulty_benchmark
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Finished, World, environment
@@ -20,7 +25,6 @@ from tests.flows.world import read as judged
 pytestmark = pytest.mark.slow
 
 METHODS = ("bm25", "tf-idf", "bag-of-words", "bow-sklearn", "lucene")
-MADE = faulty_benchmark(30, wrong=0.10, missing=0.15, seed=0)
 
 
 def truthful(made: FaultyBenchmark) -> list[dict[str, Any]]:
@@ -32,16 +36,21 @@ def truthful(made: FaultyBenchmark) -> list[dict[str, Any]]:
     return [*right, judged("does_not_answer") | {"query": "*"}]
 
 
+@pytest.fixture(params=[30, pytest.param(300, marks=pytest.mark.nightly)])
+def made(request: pytest.FixtureRequest) -> FaultyBenchmark:
+    return faulty_benchmark(request.param, wrong=0.10, missing=0.15, seed=0)
+
+
 @pytest.fixture
-def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer(truthful(MADE)) as server:
+def model(made: FaultyBenchmark) -> Iterator[ScriptedServer]:
+    with ScriptedServer(truthful(made)) as server:
         yield server
 
 
 @pytest.fixture
-def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
+def world(folder: Path, made: FaultyBenchmark, model: ScriptedServer, prefect_server: str) -> World:
     more = {"PREFECT_API_URL": prefect_server, "COSQA_ANNOTATION__CONFIGURATION": "single"}
-    MADE.write(folder / "beir")
+    made.write(folder / "beir")
     return World(folder, environment(model.base_url, **more))
 
 
@@ -64,11 +73,56 @@ def turned(world: World) -> dict[tuple[str, str], tuple[float | None, float]]:
     return {(row["query_id"], row["code_id"]): (row["old"], row["new"]) for row in changes(world)}
 
 
-def assert_planted(found: Mapping[tuple[str, str], tuple[float | None, float]]) -> None:
+def assert_planted(
+    made: FaultyBenchmark, found: Mapping[tuple[str, str], tuple[float | None, float]]
+) -> None:
     """All planted faults are found, and no right label is changed; what else is new is 0."""
-    others = dict.fromkeys(found.keys() - MADE.wrong - MADE.missing, (None, 0.0))
-    doubted = dict.fromkeys(MADE.wrong, (1.0, 0.0))
-    assert found == others | doubted | dict.fromkeys(MADE.missing, (None, 1.0))
+    others = dict.fromkeys(found.keys() - made.wrong - made.missing, (None, 0.0))
+    doubted = dict.fromkeys(made.wrong, (1.0, 0.0))
+    assert found == others | doubted | dict.fromkeys(made.missing, (None, 1.0))
+
+
+def order_of(world: World) -> list[str]:
+    """Return the methods by their scores on the next version."""
+    version = read(world.output / "beir-repaired")
+    return ordered(version.queries, version.codes, qrels_of(version.labels))
+
+
+def true_order(made: FaultyBenchmark) -> list[str]:
+    """Return the methods by their scores on the truth."""
+    queries = [Query(query_id=QueryId(key), text=text) for key, text in made.queries.items()]
+    codes = [Code(code_id=CodeId(key), text=text) for key, text in made.codes.items()]
+    truth: dict[str, dict[str, float]] = {}
+    for query, code in made.truth:
+        truth.setdefault(query, {})[code] = 1.0
+    return ordered(queries, codes, truth)
+
+
+def ordered(queries: Sequence[Query], codes: Sequence[Code], qrels: Qrels) -> list[str]:
+    ranker = Ranker(queries, codes, cast("VectorSource", None))  # words alone
+    scores = {
+        method: mean(evaluate(ranker.rank(method, 10), qrels, ["NDCG@10"])["NDCG@10"].values())
+        for method in METHODS
+    }
+    assert len(set(scores.values())) == len(METHODS), "no two are equal"
+    return sorted(scores, key=lambda method: -scores[method])
+
+
+def assert_written(world: World, made: FaultyBenchmark) -> None:
+    """The next version, the mteb task, the page and the maintainers' text say what is true."""
+    version = read(world.output / "beir-repaired")
+    right = {(label.query_id, label.code_id) for label in version.labels if label.relevance > 0}
+    assert right == made.truth
+    assert {source.licence for source in version.sources} == {"MIT"}
+    (task,) = (world.output / "repairs").glob("*/mteb")
+    as_task = read(task)
+    labels = {(label.query_id, label.code_id, label.relevance) for label in version.labels}
+    assert {(each.query_id, each.code_id, each.relevance) for each in as_task.labels} == labels
+    (page,) = (world.output / "repairs").glob("*/repair.html")
+    doubted = f"{len(made.wrong):,} of {len(made.graded):,} (10.5%)"
+    assert doubted in page.read_text("utf-8")
+    text = page.with_name("maintainers.md").read_text("utf-8")
+    assert all(word in text for word in ("What:", "How:", "How sure:", "How to see it:"))
 
 
 def state(folder: Path) -> dict[str, bytes]:
@@ -77,7 +131,7 @@ def state(folder: Path) -> dict[str, bytes]:
 
 
 def test_planted_faults_are_found_and_right_labels_stay(
-    world: World, model: ScriptedServer
+    world: World, made: FaultyBenchmark, model: ScriptedServer
 ) -> None:
     original = state(world.folder / "beir")
     world.env["COSQA_LLM__API_KEY"] = ""
@@ -89,23 +143,14 @@ def test_planted_faults_are_found_and_right_labels_stay(
     world.env["COSQA_LLM__API_KEY"] = "scripted-key"
     done = repaired(world)
     assert done.returncode == 0, done.stdout
-    assert "Kendall's τ of the methods' order: 0.000" in done.stdout
-    assert_planted(turned(world))
+    before = {30: "0.000", 300: "0.400"}[len(made.queries)]
+    assert f"Kendall's τ of the methods' order: {before}" in done.stdout
+    assert_planted(made, turned(world))
     assert all(row["evidence"][0]["calls"][0]["reply"] for row in changes(world))
 
-    version = read(world.output / "beir-repaired")
-    right = {(label.query_id, label.code_id) for label in version.labels if label.relevance > 0}
-    assert right == MADE.truth
-    assert {source.licence for source in version.sources} == {"MIT"}
-    (task,) = (world.output / "repairs").glob("*/mteb")
-    as_task = read(task)
-    labels = {(label.query_id, label.code_id, label.relevance) for label in version.labels}
-    assert {(each.query_id, each.code_id, each.relevance) for each in as_task.labels} == labels
+    assert_written(world, made)
+    assert order_of(world) == true_order(made), "tau to the true order is 1"
     assert state(world.folder / "beir") == original, "nothing of the original is written"
-    (page,) = (world.output / "repairs").glob("*/repair.html")
-    assert "6 of 57 (10.5%)" in page.read_text("utf-8")
-    text = page.with_name("maintainers.md").read_text("utf-8")
-    assert all(word in text for word in ("What:", "How:", "How sure:", "How to see it:"))
 
     asked = len(model.calls)
     again = repaired(world)
@@ -114,29 +159,31 @@ def test_planted_faults_are_found_and_right_labels_stay(
 
 
 def test_a_repair_that_is_bounded_or_killed_goes_on_and_pays_for_each_pair_once(
-    world: World, model: ScriptedServer
+    world: World, made: FaultyBenchmark, model: ScriptedServer
 ) -> None:
     licence = world.folder / "beir" / "LICENSE"
     licence.rename(world.folder / "LICENSE")
     refused = repaired(world)
     assert refused.returncode == 1
-    assert "the licence of 120 codes of beir is unknown" in " ".join(refused.stdout.split())
+    assert f"the licence of {len(made.codes):,} codes of beir is unknown" in " ".join(
+        refused.stdout.split()
+    )
     assert not model.calls, "before anything is paid for"
     (world.folder / "LICENSE").rename(licence)
 
-    positives = len(MADE.graded)
+    positives = len(made.graded)
     some = repaired(world, "--set", f"reannotation.pairs={positives}")
     assert some.returncode == 0, some.stdout
     asked = {(call["query"], call["code"]) for call in model.calls}
-    texts = {(MADE.queries[query], MADE.codes[code].strip()) for query, code in MADE.graded}
+    texts = {(made.queries[query], made.codes[code].strip()) for query, code in made.graded}
     assert {(query, code.strip()) for query, code in asked} == texts, "positives come first"
-    assert turned(world) == dict.fromkeys(MADE.wrong, (1.0, 0.0))
+    assert turned(world) == dict.fromkeys(made.wrong, (1.0, 0.0))
 
     world.kill_command_when(command(world), lambda: len(model.answered) > positives + 20)
     assert world.all_have_ended()
     ended = repaired(world)
     assert ended.returncode == 0, ended.stdout
-    assert_planted(turned(world))
+    assert_planted(made, turned(world))
     answered = Counter((call["query"], call["code"]) for call in model.answered)
     assert max(answered.values()) <= 2, "a pair in flight when the run was killed"
     assert sum(answered.values()) - len(answered) <= 16
