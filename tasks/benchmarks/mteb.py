@@ -84,7 +84,7 @@ def mteb_files(benchmark: Benchmark, licence: str) -> dict[str, pa.Table | str]:
     split = ", ".join(f"{{split: {each}, path: qrels/{each}-*}}" for each in sorted({*parts}))
     return {
         "README.md": _CARD.format(
-            name=json.dumps(benchmark.name), licence=json.dumps(licence), grades=split
+            name=json.dumps(benchmark.name), licence=json.dumps(licence.lower()), grades=split
         ),
         f"corpus/{_SPLIT}-{_SHARD}": pa.table(
             {"_id": codes["code_id"], "title": titles, "text": codes["text"]}

@@ -176,7 +176,9 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "repair": path(
         "read repair-jsonl-agents", score("bm25"), REPAIR, OWN_PLAN, OWN_PLAN, OWN_CHOICE
     )
-    | path(REPAIR, OWN_PLAN, OWN_PLAN, OWN_CHOICE, "write the next version of jsonl-agents")
+    | path(
+        REPAIR, OWN_PLAN, OWN_CHOICE, OWN_PLAN, OWN_CHOICE, "write the next version of jsonl-agents"
+    )
     - {("", REPAIR)},
     "estimate": path(ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
