@@ -83,13 +83,26 @@ class GitHistory:
                 f"{printable(folder)} has no git history of its own: give the folder that was "
                 "cloned (of a linked working tree, that of its repository)"
             )
-        self._refuse_links()
+        self._refuse_elsewhere()
         self.head = self._resolve_head()
 
-    def _refuse_links(self) -> None:
-        for name in ("objects", "refs", "HEAD", "packed-refs"):
-            if leads_outside(self._git / name, self._git):
-                raise SourceError(f"{printable(self._git / name)} leads outside: clone it anew")
+    def _refuse_elsewhere(self) -> None:
+        """Refuse objects of another place, such as a private repository's whose commit is named."""
+        borrowed = self._git / "objects" / "info" / "alternates"
+        for path in self._paths():
+            is_odd = path == borrowed or not (path.is_dir() or path.is_file())
+            is_outside = path.is_symlink() and leads_outside(path, self._git)
+            if is_outside or (is_odd and path.exists()):
+                raise SourceError(
+                    f"{printable(path)} leads outside of the repository, or is no file: clone it "
+                    "anew, without --shared or --reference"
+                )
+
+    def _paths(self) -> Iterator[Path]:
+        """Yield all that is read, missing or not."""
+        for name in ("HEAD", "packed-refs", "shallow", "refs", "objects"):
+            yield self._git / name
+            yield from (self._git / name).rglob("*")
 
     def _resolve_head(self) -> str:
         head = self._text("HEAD").removeprefix("ref:").strip()
@@ -111,9 +124,7 @@ class GitHistory:
     @property
     def files(self) -> list[Path]:
         """All files that are read."""
-        names = (self._git / name for name in ("HEAD", "packed-refs", "shallow"))
-        below = (file for name in ("refs", "objects") for file in (self._git / name).rglob("*"))
-        return sorted(file for file in (*names, *below) if file.is_file())
+        return sorted(path for path in self._paths() if path.is_file())
 
     @contextmanager
     def opened(self) -> Iterator["OpenHistory"]:

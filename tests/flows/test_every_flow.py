@@ -174,12 +174,14 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, SHARDS, LABELS, BOARD),
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
     "repair": path(
-        "read repair-jsonl-agents", score("bm25"), REPAIR, OWN_PLAN, OWN_PLAN, OWN_CHOICE
-    )
-    | path(
-        REPAIR, OWN_PLAN, OWN_CHOICE, OWN_PLAN, OWN_CHOICE, "write the next version of jsonl-agents"
-    )
-    - {("", REPAIR)},
+        "read repair-jsonl-agents",
+        score("bm25"),
+        REPAIR,
+        OWN_PLAN,
+        OWN_PLAN,
+        OWN_CHOICE,
+        "write the next version of jsonl-agents",
+    ),
     "estimate": path(ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
     "train": path("train ncs", score("mine", "test"), "compare all methods on test")

@@ -188,6 +188,20 @@ def linked(folder: Path) -> None:
     (folder / ".git" / "objects").symlink_to(folder.parent / "objects")
 
 
+def borrowing(folder: Path) -> None:
+    (folder / ".git" / "objects" / "info" / "alternates").write_text("/private/.git/objects\n")
+
+
+def linked_pack(folder: Path) -> None:
+    git(folder, "repack", "-adq")
+    (folder / ".git" / "objects" / "pack").rename(folder.parent / "pack")
+    (folder / ".git" / "objects" / "pack").symlink_to(folder.parent / "pack")
+
+
+def piped(folder: Path) -> None:
+    os.mkfifo(folder / ".git" / "objects" / "pack" / "pack-0.idx")
+
+
 def unborn(folder: Path) -> None:
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/../../../../other\n")
 
@@ -202,7 +216,10 @@ def damaged(folder: Path) -> None:
     ("spoil", "message"),
     [
         (bare_text, "has no git history of its own: give the folder that was cloned"),
-        (linked, r"objects leads outside: clone it anew"),
+        (linked, r"objects leads outside of the repository, or is no file: clone it anew"),
+        (borrowing, r"alternates leads outside of the repository"),
+        (linked_pack, r"pack leads outside of the repository"),
+        (piped, r"pack-0\.idx leads outside of the repository, or is no file"),
         (unborn, r"names no commit that is checked out"),
         (damaged, r"cannot be read to its end: it is damaged"),
     ],
