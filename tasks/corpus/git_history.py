@@ -91,7 +91,7 @@ class GitHistory:
         borrowed = self._git / "objects" / "info" / "alternates"
         for path in self._paths():
             is_odd = path == borrowed or not (path.is_dir() or path.is_file())
-            is_outside = path.is_symlink() and leads_outside(path, self._git)
+            is_outside = path.is_symlink() and leads_outside(path, self._git.parent)
             if is_outside or (is_odd and path.exists()):
                 raise SourceError(
                     f"{printable(path)} leads outside of the repository, or is no file: clone it "
@@ -106,7 +106,7 @@ class GitHistory:
 
     def _resolve_head(self) -> str:
         head = self._text("HEAD").removeprefix("ref:").strip()
-        if _REF.fullmatch(head) and not leads_outside(self._git / head, self._git):
+        if _REF.fullmatch(head) and not leads_outside(self._git / head, self._git.parent):
             loose = self._text(head).strip()
             packed = re.findall(rf"(?m)^([0-9a-f]+) {re.escape(head)}$", self._text("packed-refs"))
             head = loose or "".join(packed[:1])
