@@ -310,6 +310,20 @@ AnnotateUnjudged = Annotated[bool, option(
     "again.",
     title="Annotate unjudged results", panel=_JUDGE,
 )]  # fmt: skip
+Repaired = Annotated[Path, argument(
+    "Folder of the benchmark, in any format (`cosqa list formats`), or the file of one split's "
+    "grades. Nothing in it is changed.", "Benchmark",
+)]  # fmt: skip
+Pool = Annotated[int, option(
+    "--pool", "",
+    "First results of each method that are judged where they have no grade.",
+    title="First results to judge", unset="10", min=1, max=100, panel=_JUDGE,
+)]  # fmt: skip
+PlanOfRepair = Annotated[bool, option(
+    "--plan/--no-plan", "",
+    "Rank and pool, then print what judging the pool is expected to take; no key is needed.",
+    panel=_INSTEAD,
+)]  # fmt: skip
 Before = Annotated[Path, argument("Folder of the first version.", "First version")]
 After = Annotated[Path, argument("Folder of the second version.", "Second version")]
 TrainingPairs = Annotated[Path, option(
@@ -510,10 +524,10 @@ INPUT = {
     "collection": Collection,
 }  # fmt: skip
 CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
-JUDGING = MODEL | LIMIT | {
-    "reasons": Reasons, "budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold,
-}  # fmt: skip
+BUDGET = {"budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold}
+JUDGING = MODEL | LIMIT | {"reasons": Reasons} | BUDGET
 PLAN = {"plan": Plan}
+REPAIRED = {"output": Output, "unlicensed": Unlicensed} | STORE
 WRITING = {"model": WritingModel, "limit": WritingLimit}
 TRAINING = {"base": Base} | RECIPE | {"name": EncoderName}
 

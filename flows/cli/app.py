@@ -22,10 +22,10 @@ _HELP = (
 
 
 _ORDER = (
-    "benchmark", "collect", "check-model", "annotate", "publish", "generate", "label", "evaluate",
-    "leaderboard", "diff", "estimate", "train", "server", "pair", "browse", "store", "sandbox",
-    "settings", "list", "study", "study-kape", "study-training", "compare-annotators", "suite",
-    "challenge",
+    "benchmark", "collect", "check-model", "annotate", "publish", "repair", "generate", "label",
+    "evaluate", "leaderboard", "diff", "estimate", "train", "server", "pair", "browse", "store",
+    "sandbox", "settings", "list", "study", "study-kape", "study-training", "compare-annotators",
+    "suite", "challenge",
 )  # fmt: skip
 
 

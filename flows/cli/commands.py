@@ -132,6 +132,33 @@ def publish(**given: object) -> None:
 
 @flow_command(
     app,
+    "cosqa repair beir/mine --method bm25 --method minilm --plan",
+    "cosqa repair beir/mine --method bm25 --model openai/gpt-4o-mini --budget-usd 5",
+    panel="Build",
+    options=o.SCORING | o.MODEL | o.LIMIT | o.BUDGET | o.METRICS | o.CHECKPOINT | o.REPAIRED,
+)
+def repair(
+    benchmark: o.Repaired, pool: o.Pool = 10, *, plan: o.PlanOfRepair = False, **given: object
+) -> None:
+    """Let the agents judge a benchmark's positives and what methods find beside them.
+
+    Out come its next version, as an export and as an mteb task, with its own ids; a line for each
+    label that changed or is new, with its evidence; a page of the methods before and after; and a
+    text for its maintainers. Within a budget positives are judged first, then what several methods
+    return. Run it again to go on: nothing is paid for twice.
+    """
+    settings = settings_of(repair, given)
+    settings.llm.require_model()
+    from tasks.runtime.input_checks import check_comparison
+
+    check_comparison(settings, [benchmark])
+    from flows.cli.evaluation import print_repair
+
+    print_repair(_result("repair", benchmark=benchmark, settings=settings, pool=pool, plan=plan))
+
+
+@flow_command(
+    app,
     "cosqa evaluate --method bm25 --method minilm",
     "cosqa evaluate --metric Recall@10 --metric NDCG@10",
     panel="Score",

@@ -18,6 +18,8 @@ from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
 from tasks.reports.leaderboard import MethodRow, scored_over
+from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
+from tasks.reports.repair import CHANGES, places_table, repair_summary
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
@@ -25,6 +27,8 @@ from tasks.stages.diff import WrittenDifference
 from tasks.stages.estimate import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate import read_report as read_estimate
 from tasks.stages.leaderboard import WrittenLeaderboard
+from tasks.stages.repair import PAGE as REPAIR_PAGE
+from tasks.stages.repair import WrittenRepair
 from tasks.stages.study.kape import PAGE as KAPE_PAGE
 from tasks.stages.study.kape import read_kape_report
 from tasks.stages.study.report import PAGE as STUDY_PAGE
@@ -108,6 +112,31 @@ def print_difference(change: Difference) -> None:
     print_blocks(turned(change, _FLIPS))
     parts = [_recipe_change(part, *values) for part, values in change.recipe.items()]
     say(f"settings: {', '.join(parts) or 'the same'}")
+
+
+def print_repair(done: WrittenRepair | RunPlan) -> None:
+    """Print a repair's figures and where its files are; of a plan, what it is expected to take."""
+    if isinstance(done, RunPlan):
+        print_run_plan(done)
+        return
+    page = str(done.folder / f"{REPAIR_PAGE}.html")
+    for name, value in repair_summary(done.figures).items():
+        say(f"{name}: {value}")
+    print_block(places_table(done.figures), rest=page)
+    say(f"next version: {done.version}")
+    say(f"labels that changed: {done.folder / CHANGES}")
+    say(f"for the maintainers: {done.folder / 'maintainers.md'}")
+    say(f"repair: {page}")
+
+
+def print_run_plan(plan: RunPlan) -> None:
+    """Print the plan of an annotation run."""
+    print_block(
+        plan_table(plan),
+        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
+        rest="a wider terminal",
+        note="\n".join(plan_notes(plan)),
+    )
 
 
 def print_score_changes(changes: Sequence[ScoreChange], page: str) -> None:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from flows.cli.evaluation import print_run_plan
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Overrides
 from flows.runtime import flow_state
@@ -11,7 +12,6 @@ from infra.settings import Settings, StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
-from tasks.reports.plan import plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.reports.text import counted
 from tasks.stages.generate.confirm import confirm
@@ -134,12 +134,7 @@ def print_plan(settings: Settings) -> None:
             "them by `cosqa collect`."
         )
         return
-    print_block(
-        plan_table(plan),
-        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
-        rest="a wider terminal",
-        note="\n".join(plan_notes(plan)),
-    )
+    print_run_plan(plan)
 
 
 def generate(settings: Settings) -> None:

@@ -97,7 +97,8 @@ def _sources(manifest: Manifest) -> str:
 
 def _recipes(manifest: Manifest) -> str:
     """Return the table of the recipes that gave labels, "" if that is the one in use alone."""
-    if len(manifest.recipes) < 2 and not any(item.stale for item in manifest.recipes):
+    others = manifest.recipe is None or any(item.stale for item in manifest.recipes)
+    if len(manifest.recipes) < 2 and not others:
         return ""
     header = ("recipe", "model", "configuration", "labels", "of these outdated")
     rows = [

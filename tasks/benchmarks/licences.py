@@ -83,6 +83,9 @@ _REDISTRIBUTABLE = frozenset(name for name, _ in _PHRASES if name != UNKNOWN)
 _OTHERS = frozenset({"0BSD", "Python-2.0", "CC-BY-3.0", "CC-BY-SA-3.0", "MIT-0", "C-UDA"})
 _PERMITTED = frozenset(name.lower() for name in _REDISTRIBUTABLE | _OTHERS)
 _SUFFIX = re.compile(r"-(only|or-later)$|\+$| with \S+$")
+_STATED = re.compile(  # in the front matter of the hub's dataset cards, alone or first of a list
+    r"""---\n(?:(?!---).*\n)*?license:\s*(?:-\s*)?["']?([\w.+-]+)"""
+)
 _BETWEEN = re.compile(r" and | or |[()]")
 _LICENCE_FILE = re.compile(r"(un)?licen[cs]e|copying", re.IGNORECASE)
 _LONGEST = 200_000  # characters of a text that are looked at
@@ -122,6 +125,17 @@ def licence_of_folder(folder: Path) -> str:
     return licence_of(
         licence_texts(file for file in folder.iterdir() if not leads_outside(file, folder))
     )
+
+
+def licence_of_dataset(folder: Path) -> str:
+    """Return the licence that a folder's files state, or its dataset card; or "unknown"."""
+    card = folder / "README.md"
+    if (found := licence_of_folder(folder)) != UNKNOWN or not card.is_file():
+        return found
+    if leads_outside(card, folder):
+        return UNKNOWN
+    stated = _STATED.match(card.read_text("utf-8", "replace")[:_LONGEST])
+    return stated[1] if stated else UNKNOWN
 
 
 def licence_of_repository(folder: Path) -> str:

@@ -1,11 +1,14 @@
-"""Export of a benchmark as a task of MTEB (Muennighoff et al. 2023), for ``mteb`` itself.
+"""Export of a benchmark as a task of MTEB (Muennighoff et al. 2023), in memory and as files.
 
 ``mteb`` is no dependency of the pipeline: ``pip install 'cosqa-plus[interchange]'`` brings it. Then
 ``mteb.evaluate(model, mteb_task(benchmark))`` scores any of its models, CoIR's among them, on a
-benchmark that is on no hub.
+benchmark that is on no hub. `mteb_files` has the hub's names, for who puts it there.
 """
 
+import json
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from infra.errors import PublishError
 from tasks.benchmarks.benchmark import Benchmark, columns_of
@@ -14,6 +17,20 @@ if TYPE_CHECKING:
     from mteb import AbsTask
 
 _SPLIT, _SUBSET = "test", "default"
+_SHARD = "00000-of-00001.parquet"
+_CARD = """---
+pretty_name: {name}
+license: {licence}
+task_categories: [text-retrieval]
+configs:
+- config_name: corpus
+  data_files: [{{split: test, path: corpus/test-*}}]
+- config_name: queries
+  data_files: [{{split: test, path: queries/test-*}}]
+- config_name: qrels
+  data_files: [{grades}]
+---
+"""
 
 
 def mteb_task(benchmark: Benchmark) -> "AbsTask":
@@ -53,6 +70,33 @@ def mteb_task(benchmark: Benchmark) -> "AbsTask":
             self.data_loaded = True
 
     return LocalBenchmark()
+
+
+def mteb_files(benchmark: Benchmark, licence: str) -> dict[str, pa.Table | str]:
+    """Return name → content of a benchmark's files as the hub has those of a task."""
+    columns = columns_of(benchmark)
+    codes, queries = columns.codes.ordered().table, columns.queries.ordered().table
+    titles = pa.array([""] * codes.num_rows, pa.string())
+    labels = columns.labels.ordered()
+    parts = [benchmark.splits.get(label.query_id, _SPLIT) for label in labels]
+    names = ["query-id", "corpus-id", "score"]
+    grades = labels.table.select(["query_id", "code_id", "relevance"]).rename_columns(names)
+    split = ", ".join(f"{{split: {each}, path: qrels/{each}-*}}" for each in sorted({*parts}))
+    return {
+        "README.md": _CARD.format(
+            name=json.dumps(benchmark.name), licence=json.dumps(licence.lower()), grades=split
+        ),
+        f"corpus/{_SPLIT}-{_SHARD}": pa.table(
+            {"_id": codes["code_id"], "title": titles, "text": codes["text"]}
+        ),
+        f"queries/{_SPLIT}-{_SHARD}": pa.table(
+            {"_id": queries["query_id"], "text": queries["text"]}
+        ),
+        **{
+            f"qrels/{each}-{_SHARD}": grades.filter(pa.array([part == each for part in parts]))
+            for each in sorted({*parts})
+        },
+    }
 
 
 def code_languages(benchmark: Benchmark) -> list[str]:

@@ -98,7 +98,7 @@ def circularity_of(
         metric=metric,
         flags=tuple(flags),
         executed=sum(map(len, proved.values())),
-        tau=_kendall_tau([*scores.values()], on_runs) if proved else None,
+        tau=kendall_tau([*scores.values()], on_runs) if proved else None,
     )
 
 
@@ -133,7 +133,8 @@ def _executed(benchmark: Benchmark) -> set[PairKey]:
     return pairs
 
 
-def _kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Return Kendall's tau of two orders of the same items, None where it is undefined."""
     from scipy.stats import kendalltau  # noqa: PLC0415 - takes a second to import
 
     tau = float(kendalltau(first, second).statistic) if len(first) > 1 else float("nan")

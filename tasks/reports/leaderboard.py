@@ -346,16 +346,19 @@ def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) 
     return Cell(mean=found.mean, low=found.low, high=found.high) if mutants else None
 
 
-def unjudged_results(runs: Mapping[str, Rankings], qrels: Qrels) -> list[Unjudged]:
+def unjudged_results(
+    runs: Mapping[str, Rankings], qrels: Qrels, depth: int = POOL_DEPTH
+) -> list[Unjudged]:
     """Return the unjudged pairs among the first results of any method, the highest ranked first.
 
     Args:
         runs: Method → rankings.
         qrels: Query → code → relevance; queries that it lacks are left out.
+        depth: How many results of a method are its first.
     """
     ranks: dict[tuple[str, str], dict[str, int]] = {}
     for method, rankings in runs.items():
-        for query, codes in _first(rankings):
+        for query, codes in _first(rankings, depth):
             for rank, code in enumerate(codes, 1):
                 if query in qrels and code not in qrels[query]:
                     ranks.setdefault((query, code), {})[method] = rank
@@ -373,8 +376,8 @@ def unjudged_results(runs: Mapping[str, Rankings], qrels: Qrels) -> list[Unjudge
     )
 
 
-def _first(rankings: Rankings) -> Sequence[tuple[str, list[str]]]:
-    cut = np.asarray(rankings.codes[:, :POOL_DEPTH])
+def _first(rankings: Rankings, depth: int = POOL_DEPTH) -> Sequence[tuple[str, list[str]]]:
+    cut = np.asarray(rankings.codes[:, :depth])
     return [
         (query, [rankings.code_ids[code] for code in row if code != NOTHING])
         for query, row in zip(rankings.query_ids, cut.tolist(), strict=True)
@@ -419,7 +422,7 @@ def leaderboard_document(
     count = counted(unjudged, "pairs")
     pool: list[Block] = [f"Among the first 10 results of a method and never judged: {count}."]
     if after:
-        pool += [Paragraph("Scores after they were judged", "h3"), _score_table(after)]
+        pool += [Paragraph("Scores after they were judged", "h3"), score_table(after)]
     return Document(
         kind="Leaderboard",
         title=board.benchmark,
@@ -448,7 +451,7 @@ def scored_over(scored: int, queries: int) -> str:
 def _scores(board: Leaderboard) -> Iterator[Block]:
     title = scored_over(board.scored, board.queries).capitalize()
     first, *others = (_metric_figure(board, metric) for metric in board.metrics)
-    yield Figure(first.image, first.alt, _score_table(board, title))
+    yield Figure(first.image, first.alt, score_table(board, title))
     yield _LEGEND
     if others:
         yield Details("The other metrics, drawn", others)
@@ -483,7 +486,8 @@ def _pace_section(board: Leaderboard) -> Section:
     return Section("pace", "Speed", [Figure(image, alt, table), about])
 
 
-def _score_table(board: Leaderboard, caption: str = "") -> Table:
+def score_table(board: Leaderboard, caption: str = "") -> Table:
+    """Return a row for each method: its means with their intervals, and whom it surpasses."""
     shares = [row.mutants for row in board.rows if row.mutants]
     rows = [
         (

@@ -191,6 +191,8 @@ class Part(NamedTuple):
         options = dict(whole.options_of_parts.get(name, {}))
         if path:
             options["path"] = path
+        elif "path" in whole.options and issubclass(sources.get(name), FolderSource):
+            options.setdefault("path", whole.options["path"])
         return cls(name, SourceSettings.model_validate({"name": name, **options}))
 
     def open(self) -> Source[Any]:

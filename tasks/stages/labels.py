@@ -184,7 +184,7 @@ def _labelled_by_agents(
         update={
             "recipe": recipe,
             "rounds": rounds if len(rounds) > 1 else (),
-            "recipes": _label_recipes(database, current, judged.labels["origin"]),
+            "recipes": label_recipes(database, current, judged.labels["origin"]),
             "stale": Rows(LabelledPair, judged.labels.filter(is_stale)),
             "undecided": Rows(Undecided, judged.undecided),
             "failed": judged.unfinished,
@@ -245,7 +245,7 @@ def _with_people(judged: Decided, people: Sequence[Label], *, alone: bool) -> De
     )
 
 
-def _label_recipes(
+def label_recipes(
     database: Database, labels: CurrentLabels, origins: pa.ChunkedArray
 ) -> tuple[LabelRecipe, ...]:
     """Return the recipes of labels of these origins, ascending by origin."""

@@ -1,5 +1,7 @@
 """Pooling: unjudged results that methods rank high, turned into candidates for the agents."""
 
+from collections.abc import Sequence
+
 from infra.errors import PublishError
 from infra.identity import digest, digest_of_set
 from infra.ids import SearchId
@@ -40,11 +42,31 @@ def add_to_pool(
     file = leaderboard_folder(benchmark.published, settings) / UNJUDGED
     with file.open(encoding="utf-8") as lines:
         unjudged = [Unjudged.model_validate_json(line) for line in lines]
-    collection = benchmark.published.collection
-    pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in unjudged)
-    search_id = SearchId(digest("pool", benchmark.benchmark_id, pairs))
-    methods = sorted({method for pair in unjudged for method in pair.methods})
-    candidates.record_search(database, search_id, collection, methods, POOL_DEPTH, pool=True)
+    return record_pool(
+        database, benchmark.benchmark_id, benchmark.published.collection, unjudged, POOL_DEPTH
+    )
+
+
+def record_pool(
+    database: Database,
+    identity: str,
+    collection: str,
+    pool: Sequence[Unjudged],
+    depth: int,
+) -> SearchReference:
+    """Store pairs as the candidates of a search of their own, and return it.
+
+    Args:
+        database: The store.
+        identity: Whose pool it is.
+        collection: The collection that has their queries and codes.
+        pool: The pairs.
+        depth: How many results of each method they are from.
+    """
+    pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in pool)
+    search_id = SearchId(digest("pool", identity, pairs))
+    methods = sorted({method for pair in pool for method in pair.methods})
+    candidates.record_search(database, search_id, collection, methods, depth, pool=True)
     candidates.add_candidates(
         database,
         search_id,
@@ -56,12 +78,12 @@ def add_to_pool(
                 similarity=1 / pair.rank,
                 by_encoder={},
             )
-            for pair in unjudged
+            for pair in pool
         ],
     )
     return SearchReference(
         search_id=search_id,
         collection=collection,
-        queries=len({pair.query_id for pair in unjudged}),
-        candidates=len(unjudged),
+        queries=len({pair.query_id for pair in pool}),
+        candidates=len(pool),
     )

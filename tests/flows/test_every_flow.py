@@ -93,6 +93,7 @@ def _commands(world: World) -> list[list[str]]:
         world.command("study", "--top-k", "3")[1:],
         [*leaderboard, "--annotate-unjudged"],
         ["diff", exported, exported, "--method", "bm25", *places],
+        ["repair", exported, "--method", "bm25", "--pool", "1", *places],
         ["estimate", "--train", other, "--queries", truth, *places],
         ["study-kape", "--data", f"own={world.source}", *places],
         ["train", "--data", str(world.source), "--base", "ncs", "--name", "mine", *places],
@@ -136,6 +137,9 @@ REPORT = "report on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
 STUDY, OVERLAP = "report the study of jsonl", "compare the encoders' candidates of jsonl"
+REPAIR = "pool what jsonl-agents grades as right or may lack"
+OWN_PLAN = "plan what to judge of repair-jsonl-agents by openai/scripted"
+OWN_CHOICE = "choose the pairs of repair-jsonl-agents"
 ESTIMATE = "estimate the scores of minilm on truth"
 
 
@@ -170,6 +174,15 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "study": scored("jsonl-agents", "", STUDY) | path(OVERLAP, STUDY),
     "leaderboard": path(score("bm25"), BOARD, POOL, PLAN, CHOOSE, SHARDS, LABELS, BOARD),
     "diff": path(score("bm25"), "compare jsonl-agents with jsonl-agents"),
+    "repair": path(
+        "read repair-jsonl-agents",
+        score("bm25"),
+        REPAIR,
+        OWN_PLAN,
+        OWN_PLAN,
+        OWN_CHOICE,
+        "write the next version of jsonl-agents",
+    ),
     "estimate": path(ESTIMATE, "report on the estimates for truth"),
     "study-kape": path("estimate and score minilm on own", "report the study of KAPE"),
     "train": path("train ncs", score("mine", "test"), "compare all methods on test")

@@ -1,4 +1,7 @@
-"""BEIR folders come in as benchmarks, ours and other people's."""
+"""BEIR folders come in as benchmarks, ours and other people's.
+
+Covers `tasks.inputs.graded`.
+"""
 
 import gzip
 import json
@@ -234,7 +237,7 @@ def test_judged_codes_that_are_missing_are_told_and_count_as_never_found(
         *FOUND, ("q1", "c9", 1.0), ("q2", "c8", 0.0), ("q2", "c9", 1.0)
     }  # fmt: skip
     assert found.dropped == {"judged code that is not in the corpus, and counts as never found": 3}
-    assert "not in corpus.jsonl count as never found (3 judgements, of c8, c9 …)" in caplog.text
+    assert "not in the corpus count as never found (3 judgements, of c8, c9 …)" in caplog.text
     assert len(read_pairs(folder)) == 2
     assert repositories_by_query(found.codes, found.labels).keys() == {"q1", "q2"}
 

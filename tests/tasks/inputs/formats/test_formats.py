@@ -85,7 +85,10 @@ def test_the_format_of_a_path_is_told_by_what_it_has(tmp_path: Path) -> None:
         Export, Beir, PairFiles,
     ]  # fmt: skip
     assert benchmark_at(tmp_path) is None
-    assert benchmark_signs() == ["an export's manifest.json", "BEIR's corpus.jsonl"]
+    assert benchmark_signs() == [
+        "an export's manifest.json", "BEIR's corpus.jsonl",
+        "an mteb task's corpus/, queries/ and qrels/",
+    ]  # fmt: skip
     assert all(each.__doc__ for each in all_formats())
 
 
