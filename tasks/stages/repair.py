@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import PublishError
-from infra.ids import PairKey
+from infra.ids import CodeId, PairKey, QueryId
 from infra.records import Annotation, Label, Record
 from infra.settings import PublishSettings, ScoringSettings, SourceSettings
 from infra.store import Database
@@ -225,7 +225,7 @@ def _pool(content: Benchmark, rankings: Mapping[str, Rankings], depth: int) -> l
     ]
     return [
         PooledPair(
-            PairKey(pair.query_id, pair.code_id),
+            PairKey(QueryId(pair.query_id), CodeId(pair.code_id)),
             PairKey(ids.queries[pair.query_id], ids.codes[pair.code_id]),
             pair.rank,
             pair.methods,
