@@ -8,8 +8,9 @@ is imported; what a command does is imported when it runs, so ``--help`` is quic
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,9 @@ from flows.runtime import flow_state
 from infra.draws import Draw
 from infra.errors import SourceError
 
+if TYPE_CHECKING:
+    from tasks.runtime.checked import ValidatedInputs
+
 app = typer.Typer(rich_markup_mode="rich")
 challenge_app = typer.Typer(
     cls=Group, rich_markup_mode="rich", no_args_is_help=True,
@@ -28,10 +32,10 @@ challenge_app = typer.Typer(
 )  # fmt: skip
 
 
-def _result(flow: str, **arguments: object) -> Any:  # noqa: ANN401 - the flow's own
-    """Run the flow of a name, and return its result."""
+def _result(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
+    """Run the flow of a name by checked inputs, and return its result."""
     errors.print(STARTING)
-    return flow_state(flow, **arguments).result()
+    return flow_state(flow, ready, **arguments).result()
 
 
 def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: ANN401 - a function
@@ -40,14 +44,14 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     is_plan = bool(given.get("plan"))
     from flows.cli import checks
 
-    checks.pipeline(function.__name__, settings, is_plan=is_plan)
+    ready = checks.pipeline(function.__name__, settings, is_plan=is_plan)
     errors.print(STARTING)
     from flows.cli import pipeline
 
     if is_plan:
-        pipeline.print_plan(settings)
+        pipeline.print_plan(ready)
     else:
-        pipeline.run_flow(function.__name__, settings)
+        pipeline.run_flow(function.__name__, ready)
         pipeline.remember(o.overrides_of(function, given), settings.preset)
         if settings.llm.is_recorded:
             say(pipeline.NEXT)
@@ -211,11 +215,11 @@ def generate(
         return
     from flows.cli import checks
 
-    checks.pipeline("generate", settings)
+    ready = checks.pipeline("generate", settings)
     errors.print(STARTING)
     from flows.cli import pipeline
 
-    pipeline.generate(settings)
+    pipeline.generate(ready)
 
 
 @command(
@@ -240,14 +244,16 @@ def leaderboard(
     if annotate_unjudged:
         settings.llm.require_model()
     from infra.store.benchmarks import only_benchmark
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_comparison
 
     folder = benchmark or only_benchmark(settings.store)
-    check_comparison(settings, [folder], runs or ())
+    needs = partial(check_comparison, benchmarks=[folder], runs=runs or ())
+    ready = check(settings, needs)
     from flows.cli.evaluation import print_leaderboards
 
     written = _result(
-        "leaderboard", settings=settings, benchmark=benchmark, runs=runs or (),
+        "leaderboard", ready, benchmark=benchmark, runs=runs or (),
         annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
     print_leaderboards(written)
@@ -266,12 +272,13 @@ def diff(
 ) -> None:  # fmt: skip
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
     settings = settings_of(diff, locals())
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_comparison
 
-    check_comparison(settings, [before, after])
+    ready = check(settings, partial(check_comparison, benchmarks=[before, after]))
     from flows.cli.evaluation import print_versions
 
-    written = _result("diff", settings=settings, before=before, after=after)
+    written = _result("diff", ready, before=before, after=after)
     print_versions(written, is_scored=bool(settings.evaluation.methods))
 
 
@@ -292,12 +299,13 @@ def estimate(
     known.
     """
     settings = settings_of(estimate, locals())
-    from tasks.runtime.input_checks import check_estimate
+    from tasks.runtime.checked import check
+    from tasks.stages.estimate import open_input
 
-    check_estimate(settings, [train, queries])
+    ready = check(settings, partial(open_input, train=train, queries=queries))
     from flows.cli.evaluation import print_estimate
 
-    print_estimate(_result("estimate", settings=settings, train=train, queries=queries))
+    print_estimate(_result("estimate", ready, train=train, queries=queries))
 
 
 @command(
@@ -319,12 +327,13 @@ def train(
     A killed run goes on from its last checkpoint and ends with the same weights.
     """
     settings = settings_of(train, locals())
-    from tasks.runtime.input_checks import check_training
+    from tasks.runtime.checked import check
+    from tasks.stages.train import open_input
 
-    check_training(settings, {"data": data}, test)
+    ready = check(settings, partial(open_input, data=data, test=test))
     from flows.cli.evaluation import print_training
 
-    print_training(_result("train", settings=settings, data=data, test=test))
+    print_training(_result("train", ready, data=data, test=test))
 
 
 @command(
@@ -355,7 +364,7 @@ def study(
             raise SourceError(f"{file} cannot be read: there is no such file")
     from flows.cli import checks
 
-    checks.pipeline("study", settings)
+    ready = checks.pipeline("study", settings)
     from flows.cli.evaluation import print_study
     from tasks.stages.study.evidence import StudyFiles
 
@@ -364,7 +373,7 @@ def study(
         annotation_store=annotation_store,
         score_sheet=score_sheet,
     )
-    print_study(_result("study", settings=settings, files=files))
+    print_study(_result("study", ready, files=files))
 
 
 @command(
@@ -386,12 +395,13 @@ def study_kape(
     """
     settings = settings_of(study_kape, locals())
     named = o.folders("--data", data)
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_kape
 
-    check_kape(settings, named)
+    ready = check(settings, partial(check_kape, data=named))
     from flows.cli.evaluation import print_kape
 
-    print_kape(_result("study_kape", settings=settings, data=named))
+    print_kape(_result("study_kape", ready, data=named))
 
 
 @command(
@@ -414,13 +424,14 @@ def study_training(
     """
     settings = settings_of(study_training, locals())
     named = o.folders("--data", data)
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_training
 
-    check_training(settings, named, test, bases)
+    ready = check(settings, partial(check_training, data=named, test=test, bases=bases))
     from flows.cli.evaluation import print_training_study
 
     folder = _result(
-        "study_training", settings=settings, bases=tuple(bases), data=named, test=test, seeds=seeds
+        "study_training", ready, bases=tuple(bases), data=named, test=test, seeds=seeds
     )
     print_training_study(folder)
 
@@ -444,10 +455,12 @@ def compare_annotators(
     settings = settings_of(compare_annotators, locals())
     from infra.outputs import require_writable, write_outputs
     from tasks.inputs.truth import read_truth
+    from tasks.runtime.checked import check
 
     if output:
         require_writable(output)
-    pairs = read_truth(truth, Draw(limit, settings.annotation.seed))
+    draw = Draw(limit, settings.annotation.seed)
+    ready = check(settings, lambda _: read_truth(truth, draw))
     from flows.cli.annotators import print_scores
     from tasks.stages.compare_annotators import annotator_scores
     from tasks.stages.preflight import check_annotators, needs_server
@@ -456,10 +469,10 @@ def compare_annotators(
     if not needs_server(settings.llm, settings.encoder):
         check_annotators(settings, models or (), chosen)
     judged = _result(
-        "compare_annotators", settings=settings, truth=truth, models=models or (),
+        "compare_annotators", ready, truth=truth, models=models or (),
         configurations=chosen, limit=limit,
     )  # fmt: skip
-    scores = list(annotator_scores(pairs, judged, settings.store))
+    scores = list(annotator_scores(ready.opened, judged, settings.store))
     print_scores(scores, str(output or "--output FILE writes it"))
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
@@ -513,17 +526,18 @@ def challenge(
     """
     settings = settings_of(challenge, locals())
     from tasks.inputs.challenge import challenge_queries, read_grades
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_challenge, whole_corpus
 
     corpus = whole_corpus(settings.source)
-    check_challenge(settings.model_copy(update={"source": corpus}))
+    ready = check(settings.model_copy(update={"source": corpus}), check_challenge)
     challenge_queries(queries)
     if annotations:
         read_grades(annotations)
     from flows.cli.challenges import print_challenge
 
     written = _result(
-        "challenge", settings=settings, queries=queries, annotations=annotations, pool=pool,
+        "challenge", ready, queries=queries, annotations=annotations, pool=pool,
     )  # fmt: skip
     print_challenge(written)
 
@@ -572,13 +586,12 @@ def neural_code_search(
     """
     settings = settings_of(neural_code_search, locals())
     from tasks.corpus.neural_code_search import read_questions
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_challenge
 
-    check_challenge(settings)
+    ready = check(settings, check_challenge)
     read_questions(questions)
     from flows.cli.challenges import print_sheet
 
-    written = _result(
-        "neural_code_search", settings=settings, questions=questions, post_rank=post_rank
-    )
+    written = _result("neural_code_search", ready, questions=questions, post_rank=post_rank)
     print_sheet(written)

@@ -392,7 +392,7 @@ def test_the_sample_runs_where_no_input_is_named(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     asked: list[Settings] = []
-    monkeypatch.setattr(cli_pipeline, "run_flow", lambda _, settings: asked.append(settings))
+    monkeypatch.setattr(cli_pipeline, "run_flow", lambda _, ready: asked.append(ready.given))
     # input alone names no model
     monkeypatch.setattr(LanguageModelSettings, "require_model", lambda _: None)
     CliRunner().invoke(app, ["benchmark", *words])
