@@ -73,7 +73,7 @@ def _check_licences(ready: ValidatedInputs, *, judging: bool) -> None:
 
 def _check_store(command: str, ready: ValidatedInputs) -> None:
     """Check that no other run writes what this one is to write, and that it has what it reads."""
-    settings = ready.settings
+    settings = ready.given  # its store's folder is called as the user has
     if command in _WRITE:
         require_no_writer(settings.store)
     if command in _READ_THE_STORE:

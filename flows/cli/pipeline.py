@@ -61,7 +61,7 @@ def remember(lasting: Overrides, preset: str | None) -> None:
 
 def run_flow(name: str, ready: ValidatedInputs) -> None:
     """Run the flow of a command, if it has anything to do."""
-    settings = ready.settings
+    settings = ready.given
     if name in _ANNOTATE and settings.annotation.agents:
         check_model_name(settings.llm)
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, ready):
@@ -76,7 +76,7 @@ def run_flow(name: str, ready: ValidatedInputs) -> None:
 
 def _is_done(name: str, ready: ValidatedInputs) -> bool:
     """Say that nothing is left to do, if so; else check model and engine."""
-    settings = ready.settings
+    settings = ready.given
     if done := found_done(name, ready):
         what, left = settings.source.title, left_over(done.waiting, done.pending)
         why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
@@ -86,8 +86,8 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
             print_places(links, report_file(settings.publish.folder))
         return True
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
-        check_answer(settings.llm, settings.store)
-        check_agents(settings.committee)
+        check_answer(settings.llm, ready.settings.store)
+        check_agents(ready.settings.committee)
     return False
 
 
@@ -145,7 +145,7 @@ def print_plan(ready: ValidatedInputs) -> None:
 
 def generate(ready: ValidatedInputs) -> None:
     """Run the flow that writes answers, and print what came of it."""
-    settings = ready.settings
+    settings = ready.given
     if not needs_server(settings.llm, settings.encoder):
         check_answer(settings.llm, settings.store)
         check_agents(verifying_committee(settings.committee, settings.generation.configuration))

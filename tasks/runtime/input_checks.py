@@ -106,8 +106,6 @@ def check_comparison(
     """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
     _check_output(settings.publish.folder)
     methods = _checked_methods(settings.scoring, runs)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
     for folder in benchmarks:
         check_folder(folder)
     names = [*methods, *(run.stem for run in runs)]
@@ -203,11 +201,13 @@ def whole_corpus(source: SourceSettings) -> SourceSettings:
 
 
 def _checked_methods(scoring: ScoringSettings, runs: Sequence[Path] = ()) -> list[str]:
-    """Return the methods to score, whose encoders all have checkpoints; check sealed answers."""
+    """Return the methods to score, whose encoders have checkpoints; check metrics and answers."""
     if scoring.evaluation.answers:
         read_answers(scoring.evaluation.answers)
     methods = chosen_methods(scoring, runs)
     _check_checkpoints(_encoders_in(methods), scoring.encoder)
+    for metric in scoring.evaluation.metrics:
+        Variant.parse(metric)
     return methods
 
 

@@ -17,6 +17,7 @@ from infra.settings import (
     PublishSettings,
     SearchSettings,
     Settings,
+    SourceSettings,
 )
 from tasks.encoders import encoders
 from tasks.runtime.checked import check, handed_on, take_checked
@@ -147,3 +148,16 @@ def test_a_flow_takes_what_its_command_has_checked_once_and_for_the_same_setting
     with handed_on(ready):
         pass
     assert take_checked(Settings()) is None, "the command has ended"
+
+
+@pytest.mark.parametrize("queries", ["cosq=CoSQA/", "cosq", "cosqa-pls=x", "codesearchne"])
+def test_a_misspelt_source_of_queries_is_answered_with_what_was_meant(queries: str) -> None:
+    source = SourceSettings.model_validate({"name": "jsonl", "path": ".", "queries": queries})
+    with pytest.raises(UnknownNameError, match="did you mean 'co"):
+        check_source(Settings(source=source))
+
+
+def test_metrics_that_are_misspelt_are_answered_before_anything_is_ranked() -> None:
+    evaluation = EvaluationSettings(methods=("bm25",), metrics=("NDGC@10",))
+    with pytest.raises(UnknownNameError, match="did you mean 'NDCG'"):
+        check_source(Settings(evaluation=evaluation))
