@@ -21,13 +21,13 @@ from tasks.reports.document import Document
 from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
 from tasks.runtime.artifacts import artifact_key
+from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run, spending_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import (
-    ValidatedInputs,
     check_agents,
     check_answer,
     check_inputs,

@@ -7,11 +7,12 @@ from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, ru
 from flows.runtime.writing import writing
 from infra.store.candidates import count_unjudged
 from tasks.reports.text import counted
+from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
-from tasks.stages.preflight import ValidatedInputs, check_inputs
+from tasks.stages.preflight import check_inputs
 
 
 @flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)

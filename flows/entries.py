@@ -12,37 +12,28 @@ process of its own.
 
 import inspect
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, get_args
 
 from prefect import Flow
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 from prefect.states import Cancelled, Completed
-from pydantic import Field, GetCoreSchemaHandler
-from pydantic.json_schema import SkipJsonSchema
-from pydantic_core.core_schema import CoreSchema, with_default_schema
+from pydantic import Field
 
 from flows.cli import commands
-from flows.options import Question, folders, is_given, kind_of, questions, settings_of
+from flows.options import fields_of, folders, is_given, settings_of
 from flows.runtime.approval import DeclinedError
 from flows.runtime.runs import SIDE_BY_SIDE, name_by
 from infra.errors import CosqaError, RunBudgetError, StoreBusyError
 from infra.working_folder import enter_working_folder
 
-# As values, since the types of a form are made of names that are known when it runs.
-_LIST: Any = list
-_LITERAL: Any = Literal
-_UNSEEN: Any = SkipJsonSchema
-_NOTHING: Any = _UNSEEN[None]
-
 
 def _entry(command: Callable[..., None]) -> Flow[..., Any]:
-    """Return the flow of a deployment, whose parameters are the questions of its form."""
-    module = command.__name__
+    """Return the flow of a deployment, whose parameters are those of the command."""
 
+    @wraps(command)
     def run(**answers: object) -> object:
         try:
             return _called(command, answers)
@@ -56,9 +47,7 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
                 raise
             return Completed(message=str(spent))
 
-    run.__name__ = run.__qualname__ = module
-    run.__signature__ = form_of(command, is_called=True)  # type: ignore[attr-defined]
-    name = module.replace("_", "-")
+    name = command.__name__.replace("_", "-")
     flow = Flow(run, name=name, flow_run_name=partial(_name, command), task_runner=SIDE_BY_SIDE)
     flow.__signature__ = form_of(command)  # type: ignore[attr-defined]
     return flow
@@ -93,73 +82,22 @@ def arguments_of(
     return given | {"settings": settings_of(command, answers, is_form=True)}
 
 
-class _Optional:
-    """Marks what need not be answered, without a default in the schema.
+def form_of(command: Callable[..., None]) -> inspect.Signature:
+    """Return the parameters of a command that a form asks for, as Prefect makes its schema of them.
 
-    The UI would send one of null for each empty field, and the server would refuse it.
+    Each has its texts in place of a default: with one of None the UI would send null.
     """
-
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        return with_default_schema(handler(source), default_factory=lambda: None)
-
-
-def form_of(command: Callable[..., None], *, is_called: bool = False) -> inspect.Signature:
-    """Return the signature that Prefect turns into the schema of a form.
-
-    Args:
-        command: The command, whose options with a title are asked for.
-        is_called: Return the signature by which the flow is called instead.
-    """
-    return inspect.Signature(
-        [
-            _parameter(parameter, question, is_called=is_called)
-            for parameter, question in questions(command)
-            if question.title
-        ]
-    )
-
-
-def _parameter(
-    option: inspect.Parameter, question: Question, *, is_called: bool
-) -> inspect.Parameter:
-    """Return a question as a parameter; one that is not required may be None.
-
-    A list may be empty, which leaves it to the settings file, whatever the setting demands.
-    """
-    kind = kind_of(option)
-    is_several = get_origin(kind) is list
-    one = get_args(kind)[0] if is_several else kind
-    kind = _LITERAL[question.choices] if question.choices else str if one is Path else one
-    if is_several:
-        kind = _LIST[kind]
-    if question.bounds:
-        kind = Annotated[kind, *question.bounds]
-    is_required = option.default is inspect.Parameter.empty
-    if not is_required:
-        # The schema does not say "or null": the UI would first ask which of both is meant.
-        kind = Annotated[kind | _NOTHING, _Optional()]
-    examples = question.examples
-    shown: Any = {"examples": [[each] for each in examples] if is_several else [*examples]}
-    field = Field(
-        description=_description(question),
-        json_schema_extra={"title": question.title, **(shown if examples else {})},
-    )
-    missing = inspect.Parameter.empty if is_required else None
-    return inspect.Parameter(
-        option.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=missing if is_called else field,
-        annotation=kind,
-    )
-
-
-def _description(question: Question) -> str:
-    """Return a form's text for a question, and the meaning of an empty answer."""
-    elsewhere = "as in the environment or cosqa.toml, else " * bool(question.setting)
-    empty = f"If empty: {elsewhere}{question.unset}." * bool(question.unset)
-    return " ".join(filter(None, (question.about, empty)))
+    asked = []
+    for parameter, field in fields_of(command):
+        kind = get_args(parameter.annotation)[0]
+        if parameter.default is not parameter.empty:
+            kind = kind | None
+        texts = Field(json_schema_extra=field.form_text())
+        if field.title:
+            kind = Annotated[kind, field]
+            asked.append(inspect.Parameter(parameter.name, parameter.KEYWORD_ONLY,
+                                           default=texts, annotation=kind))  # fmt: skip
+    return inspect.Signature(asked)
 
 
 benchmark = _entry(commands.benchmark)

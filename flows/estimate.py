@@ -6,8 +6,8 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
-from tasks.runtime.input_checks import check_estimate, encoders_to_estimate
-from tasks.stages.estimate import estimate_method, open_input, write_estimate
+from tasks.runtime.input_checks import encoders_to_estimate
+from tasks.stages.estimate import estimate_method, log_sizes, open_input, write_estimate
 from tasks.stages.preflight import check_inputs
 
 
@@ -22,9 +22,10 @@ def estimate(train: Path, queries: Path, settings: FlowSettings = None) -> Path:
         settings: The settings, with the methods in `evaluation.methods` and how to estimate in
             `estimation`; None reads them from file and environment.
     """
-    ready = check_inputs(settings, partial(check_estimate, files=[train, queries]))
+    ready = check_inputs(settings, partial(open_input, train=train, queries=queries))
     database, chosen = ready.database, ready.settings
-    inputs = open_input(train, queries)
+    inputs = ready.opened
+    log_sizes(inputs)
     methods = encoders_to_estimate(chosen.scoring)
     estimated = [
         estimate_method.submit(

@@ -10,9 +10,10 @@ from infra.settings import ScoringSettings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
+from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
-from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
+from tasks.stages.preflight import check_inputs, collected_source
 from tasks.stages.publish import nothing_exported, published_benchmarks
 from tasks.stages.report import WrittenReport, write_report
 from tasks.stages.scoring import OpenBenchmark, Run, open_exports, score_method

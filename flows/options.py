@@ -9,22 +9,19 @@ file or the environment. Nothing heavy is imported: ``--help`` reads this.
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 from typer.models import ArgumentInfo, OptionInfo
 
 from infra.errors import CosqaError, SettingsError
-from infra.settings import CONFIGURATION_SUMMARIES, REASONS, Settings, load_settings
-from infra.settings.environment import is_list
-from infra.settings.presets import preset_names
-from infra.settings.sections import USUAL_METRICS
-from tasks.encoders import SYNTAX, encoders
-from tasks.sources import sources
-from tasks.training.recipes import RECIPES
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic_core.core_schema import CoreSchema
+
+    from infra.settings import Settings
 
 Overrides = dict[str, dict[str, Any]]  # section → key → value, as `load_settings` takes them
 
@@ -32,96 +29,168 @@ SAMPLE = "sample"  # the preset that runs where nothing else is asked for
 _INPUT, _CANDIDATES, _JUDGE = "Input", "Candidates", "Annotation"
 _SCORING, _TRAINING, _OUTPUT, _INSTEAD = "Scoring", "Training", "Output", "Instead of running"
 _SHEETS, _FIGURES = "Sheets", "Further figures"
-_OTHERS = f"Others: {SYNTAX}."
-_BASES = f"`cosqa list encoders` and `cosqa list models` name them; or {SYNTAX}."
+_BASES = "`cosqa list encoders` and `cosqa list models` name them; or SYNTAX."
 _MODELS = ("openai/gpt-4o-mini", "openai/gpt-4o")
+_LISTED = ("sources", "encoders", "presets", "configurations", "methods")  # by `cosqa list`
 
 
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A question of a form, and the setting that the answer sets.
+_ASKED = {"title", "line", "unset", "choices", "names", "examples"}
+
+
+class FormField:
+    """What a command line and a form ask for, and the setting that the answer sets.
+
+    Pydantic reads it as a part of the type: a form's field is plain, where the command line's value
+    may be None. An empty list is left to the settings file, whatever the setting demands.
 
     Attributes:
         setting: As ``section.key``; empty for a value of the flow's own.
         title: What forms call it; empty where none asks it.
-        about: What it means, in sentences.
-        unset: What holds where it is not given, in words.
-        choices: The names that an answer may be.
+        about: What it means, in sentences; empty takes the setting's own description.
+        line: A further sentence of the help.
+        unset: What holds where it is not given, in words; None takes the setting's own default.
+        choices: The kind of names that an answer may be, of `choices_of`.
+        names: The kind of names that an answer is made of, as `cosqa list` prints them.
         examples: What an answer may look like.
     """
 
-    setting: str = ""
-    title: str = ""
-    about: str = ""
-    unset: str = ""
-    choices: tuple[str, ...] = ()
+    setting, title, about, line = "", "", "", ""
+    unset: str | Callable[[], str] | None = None
+    choices, names = "", ""
     examples: tuple[str, ...] = ()
+    min: float | None = None
+    max: float | None = None
 
-    @property
-    def bounds(self) -> list[Any]:
-        """Bounds of the setting, as pydantic has them."""
-        field = _field(self.setting)
-        return [
-            each
-            for each in (field.metadata if field else ())
-            if isinstance(each, Ge | Gt | Le | Lt)
-        ]
+    def help_text(self) -> str:
+        """Return what the help says."""
+        kind = self.choices or self.names
+        listed = f"`cosqa list {kind}` names them." if kind in _LISTED else ""
+        if kind and not listed:
+            listed = f"One of {', '.join(choices_of(kind))}."
+        line = self.line
+        if "SYNTAX" in line:
+            from tasks.encoders import SYNTAX
+
+            line = line.replace("SYNTAX", SYNTAX)
+        return " ".join(filter(None, (self._meaning(), listed, line)))
+
+    def _meaning(self) -> str:
+        return self.about or getattr(_field(self.setting), "description", "")
+
+    def default_text(self) -> str:
+        """Return what holds where it is not given, in words."""
+        if self.unset is None:
+            return _in_words(getattr(_field(self.setting), "default", None))
+        return self.unset if isinstance(self.unset, str) else self.unset()
+
+    def form_text(self) -> dict[str, Any]:
+        """Return what a form says of it: the meaning of an empty answer too."""
+        unset = self.default_text()
+        elsewhere = "as in the environment or cosqa.toml, else " * bool(self.setting)
+        empty = f"If empty: {elsewhere}{unset}." * bool(unset)
+        text = " ".join(filter(None, (self._meaning(), empty)))
+        return {"title": self.title, "description": text}
+
+    def __get_pydantic_core_schema__(
+        self, kind: object, handler: "GetCoreSchemaHandler"
+    ) -> "CoreSchema":
+        """Return the schema of values; one that may be None has no default in the form.
+
+        The UI would send one of null for each empty field, and the server would refuse it.
+        """
+        bounds = self._bounds()
+        bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
+        schema: CoreSchema = handler.generate_schema(bounded) if bounds else handler(kind)
+        if type(None) not in get_args(kind):
+            return schema
+        return {"type": "default", "schema": schema, "default_factory": lambda: None}
+
+    def _bounds(self) -> list[Any]:
+        """Return the bounds of the setting, else those of the command line."""
+        if field := _field(self.setting):
+            return [each for each in field.metadata if isinstance(each, Ge | Gt | Le | Lt)]
+        own = [Ge(self.min) if self.min is not None else None]
+        return [*filter(None, [*own, Le(self.max) if self.max is not None else None])]
+
+    def __get_pydantic_json_schema__(
+        self, core: "CoreSchema", handler: "GetJsonSchemaHandler"
+    ) -> dict[str, Any]:
+        """Return the schema of a form's field, which the UI shows as one input."""
+        whole: Any = handler.resolve_ref_schema(handler(core))
+        field: dict[str, Any] = whole.get("anyOf", [whole])[
+            0
+        ]  # else the UI would first ask which is meant
+        one = field.get("items", field)
+        one.pop("format", None)
+        if self.choices:
+            one["enum"] = [*choices_of(self.choices)]
+        if self.examples:
+            is_several = "items" in field
+            field["examples"] = [[each] if is_several else each for each in self.examples]
+        return field
 
 
-class Asked(OptionInfo):
-    """An option of a command that may be a question of a form."""
+class FormOption(FormField, OptionInfo):
+    """An option of a command, and a field of a form where it has a title."""
 
-    question: Question
+
+class FormArgument(FormField, ArgumentInfo):
+    """An argument of a command, given by position, and a field of a form."""
 
 
 def option(
-    flag: str, setting: str = "", about: str = "", *, panel: str = _OUTPUT, line: str = "",
-    names: str = "", **more: Any,  # noqa: ANN401
-) -> Asked:  # fmt: skip
+    flag: str, setting: str = "", about: str = "", *, panel: str = _OUTPUT, **more: Any,  # noqa: ANN401
+) -> FormOption:  # fmt: skip
     """Return an option.
 
     Args:
         flag: Its name on the command line.
         setting: The setting that it sets, as ``section.key``.
-        about: What it means; empty takes the setting's own description.
+        about: What it means.
         panel: The part of the help in which it is.
-        line: A further sentence of the help.
-        names: The kind of names that `cosqa list` prints, where they are too many for the help.
-        more: Other attributes of `Question`, and arguments of Typer.
+        more: Other attributes of `FormField`, and arguments of Typer.
     """
-    field = _field(setting)
-    about = about or (field and field.description) or ""
-    unset = more.pop("unset", _in_words(field.default) if field else "")
-    asked = {name: more.pop(name) for name in ("title", "choices", "examples") if name in more}
-    question = Question(setting=setting, about=about, unset=unset, **asked)
-    low = next((each.ge for each in question.bounds if isinstance(each, Ge)), None)
-    listed = f"One of {', '.join(question.choices)}." if question.choices else ""
-    listed = f"`cosqa list {names}` names them." if names else listed
-    sentences = [about, listed, line]
-    made = Asked(
-        param_decls=[flag], default=..., help=" ".join(filter(None, sentences)),
-        rich_help_panel=panel, show_default=False, **{"min": low, **more},
-    )  # fmt: skip
-    made.question = question
+    asked = {name: more.pop(name) for name in _ASKED & more.keys()}
+    made = FormOption(
+        param_decls=[flag], default=..., rich_help_panel=panel, show_default=False, **more
+    )
+    vars(made).update(asked, setting=setting, about=about)
     return made
 
 
-class Placed(ArgumentInfo):
-    """An argument of a command, given by position, that is a question of a form."""
-
-    question: Question
-
-
-def argument(about: str, title: str) -> Placed:
+def argument(about: str, title: str) -> FormArgument:
     """Return an argument that a command line gives by position."""
-    made = Placed(default=..., help=about, show_default=False)
-    made.question = Question(title=title, about=about)
+    made = FormArgument(default=..., show_default=False)
+    vars(made).update(title=title, about=about)
     return made
+
+
+def choices_of(kind: str) -> tuple[str, ...]:
+    """Return the names that an answer of a kind may be."""
+    from infra.settings import CONFIGURATION_SUMMARIES, REASONS
+    from infra.settings.presets import preset_names
+    from tasks.encoders import encoders
+    from tasks.sources import sources
+    from tasks.training.recipes import RECIPES
+
+    kinds: dict[str, Iterable[str]] = {
+        "presets": preset_names(), "sources": sources, "encoders": encoders, "reasons": REASONS,
+        "recipes": RECIPES, "configurations": CONFIGURATION_SUMMARIES,
+    }  # fmt: skip
+    return tuple(kinds[kind])
 
 
 def _field(setting: str) -> Any:  # noqa: ANN401 - pydantic's, None for a source's option
+    from infra.settings import Settings
+
     section, _, key = setting.partition(".")
     return Settings.sections()[section].model_fields.get(key) if key else None
+
+
+def _usual_metrics() -> str:
+    from infra.settings.sections import USUAL_METRICS
+
+    return ", ".join(USUAL_METRICS)
 
 
 def _in_words(default: object) -> str:
@@ -137,11 +206,11 @@ Preset = Annotated[str | None, option(
     "--preset", "",
     "Settings of a published benchmark. What is set elsewhere, here or in cosqa.toml, comes "
     "before them; `cosqa settings --preset NAME` prints them.",
-    title="Preset", choices=tuple(preset_names()), names="presets", unset="none", panel=_INPUT,
+    title="Preset", choices="presets", unset="none", panel=_INPUT,
 )]  # fmt: skip
 Source = Annotated[str | None, option(
     "--source", "source.name", "Where queries and code come from.",
-    title="Source", choices=tuple(sources), names="sources", panel=_INPUT,
+    title="Source", choices="sources", panel=_INPUT,
 )]  # fmt: skip
 SourcePath = Annotated[Path | None, option(
     "--path", "source.path",
@@ -181,16 +250,15 @@ Encoders = Annotated[
     list[str] | None, option(
     "--encoder", "search.encoders",
     "Encoder that candidates are found by; the similarities of several are averaged.",
-    title="Encoders", choices=tuple(encoders), names="encoders", panel=_CANDIDATES,
-    line=f"{_OTHERS} Repeat it for several.",
+    title="Encoders", choices="encoders", panel=_CANDIDATES,
+    line="Others: SYNTAX. Repeat it for several.",
 )]  # fmt: skip
 TopK = Annotated[
     int | None,
-    option("--top-k", "search.top_k", title="Candidates for each query", panel=_CANDIDATES),
+    option("--top-k", "search.top_k", title="Candidates for each query", min=1, panel=_CANDIDATES),
 ]
 Index = Annotated[
-    str | None,
-    option("--index", "search.index", choices=("exact", "ivf"), panel=_CANDIDATES),
+    Literal["exact", "ivf"] | None, option("--index", "search.index", panel=_CANDIDATES)
 ]
 Checkpoints = Annotated[
     list[str] | None, option(
@@ -212,14 +280,14 @@ WritingModel = Annotated[str | None, option(
 )]  # fmt: skip
 Limit = Annotated[int | None,
     option("--limit", "annotation.limit", title="Queries to annotate at most",
-           unset="all queries", panel=_JUDGE),
+           unset="all queries", min=1, panel=_JUDGE),
 ]  # fmt: skip
 Reasons = Annotated[
     list[str] | None, option(
     "--reason", "reannotation.take",
     "Reason for which pairs are judged, the most urgent first; `failed` takes those that are "
     "not due yet too.",
-    title="Reasons", choices=REASONS, line="Repeat it for several.", unset="all", panel=_JUDGE,
+    title="Reasons", choices="reasons", line="Repeat it for several.", unset="all", panel=_JUDGE,
 )]  # fmt: skip
 Budget = Annotated[float | None,
     option("--budget-usd", "reannotation.budget_usd", title="Budget of the run in US dollars",
@@ -227,10 +295,10 @@ Budget = Annotated[float | None,
 ]  # fmt: skip
 UntilRanked = Annotated[int | None, option(
     "--until-ranked", "reannotation.until_ranked",
-    metavar="TOP", unset="all queries", panel=_JUDGE,
+    metavar="TOP", unset="all queries", min=1, panel=_JUDGE,
 )]  # fmt: skip
 Margin = Annotated[float | None, option(
-    "--margin", "reannotation.margin", panel=_JUDGE,
+    "--margin", "reannotation.margin", min=0, panel=_JUDGE,
 )]  # fmt: skip
 Approve = Annotated[
     bool | None, option(
@@ -241,7 +309,7 @@ Approve = Annotated[
 WritingLimit = Annotated[int | None, option(
     "--limit", "generation.limit",
     "Write answers for N queries without a match only, drawn at random by the seed.",
-    title="Queries to write answers for at most", unset="all of them", panel=_JUDGE,
+    title="Queries to write answers for at most", unset="all of them", min=1, panel=_JUDGE,
 )]  # fmt: skip
 Confirmed = Annotated[Path | None, option(
     "--confirmed", "",
@@ -257,33 +325,40 @@ Plan = Annotated[bool, option(
 # Scoring.
 
 
-def _methods(about: str, unset: str, title: str = "Retrieval methods") -> dict[str, Any]:
+def _methods(about: str, unset: str, title: str = "Retrieval methods") -> FormOption:
     """Return the option of retrieval methods, as a command takes them."""
-    asked = option(
+    return option(
         "--method", "evaluation.methods", f"{about}: a name, or several fused (bm25+minilm), "
         "re-ranked by a cross-encoder or not (bm25>cross:FOLDER), or a multi-vector encoder "
         "(late:FOLDER).",
         title=title, names="methods", line="Repeat it for several.",
         examples=("bm25", "minilm"), unset=unset, panel=_SCORING,
     )  # fmt: skip
-    return {"methods": Annotated[list[str] | None, asked]}
 
 
-SCORING = _methods("Retrieval method to score", "all lexical methods and the chosen encoders")
-RANKED = {"until_ranked": UntilRanked, "margin": Margin}
-METHODS_TO_RANK = RANKED | _methods(
-    "Retrieval method that --until-ranked ranks", "all lexical methods and the chosen encoders", ""
-)
-SCORED_ON_BOTH = _methods("Retrieval method to score on both versions", "none")
-ESTIMATED = _methods("Encoder, or retrieval method, to estimate", "the chosen encoders")
-COMPARED = _methods("Retrieval method to compare with, beside base and new encoder", "none further")
+_ALL = "all lexical methods and the chosen encoders"
+Scored = Annotated[list[str] | None, _methods("Retrieval method to score", _ALL)]
+Ranked = Annotated[
+    list[str] | None, _methods("Retrieval method that --until-ranked ranks", _ALL, "")
+]
+ScoredOnBoth = Annotated[
+    list[str] | None, _methods("Retrieval method to score on both versions", "none")
+]
+Estimated = Annotated[
+    list[str] | None,
+    _methods("Encoder, or retrieval method, to estimate", "the chosen encoders"),
+]
+Compared = Annotated[
+    list[str] | None,
+    _methods("Retrieval method to compare with, beside base and new encoder", "none further"),
+]
 Metrics = Annotated[list[str] | None, option(
     "--metric", "evaluation.metrics",
     "Metric to compute, of `cosqa list metrics`. Add @k to cut the rankings (NDCG@10), "
     "-condensed to ignore unjudged results, -zero to count queries without a relevant code as "
     "0. The first one orders the table.",
     title="Metrics", line="Repeat it for several.",
-    unset=", ".join(USUAL_METRICS), panel=_SCORING,
+    unset=_usual_metrics, panel=_SCORING,
 )]  # fmt: skip
 Answers = Annotated[Path | None, option(
     "--answers", "evaluation.answers",
@@ -359,7 +434,7 @@ Base = Annotated[str | None, option(
     title="Base", examples=("minilm",), line=_BASES, panel=_TRAINING,
 )]  # fmt: skip
 Recipe = Annotated[str | None, option(
-    "--recipe", "training.recipe", "How it is trained.", title="Recipe", choices=tuple(RECIPES),
+    "--recipe", "training.recipe", "How it is trained.", title="Recipe", choices="recipes",
     panel=_TRAINING, unset="that of a model trained from nothing, else cosqa-plus",
 )]  # fmt: skip
 EncoderName = Annotated[
@@ -443,8 +518,7 @@ Models = Annotated[list[str] | None, option(
 Configurations = Annotated[list[str] | None, option(
     "--configuration", "",
     "Which agents judge.",
-    title="Configurations of the agents", choices=tuple(CONFIGURATION_SUMMARIES),
-    names="configurations",
+    title="Configurations of the agents", choices="configurations",
     unset="the rows of the paper's ablation, and spec", line="Repeat it for several.",
     panel=_JUDGE,
 )]  # fmt: skip
@@ -487,7 +561,7 @@ AcceptGold = Annotated[
 ]
 Mutants = Annotated[
     int | None,
-    option("--mutants", "publish.mutants", title="Mutants beside each right code"),
+    option("--mutants", "publish.mutants", title="Mutants beside each right code", min=0),
 ]
 Sealed = Annotated[
     bool | None,
@@ -502,48 +576,17 @@ Set = Annotated[
     title="Other settings", metavar="SECTION.KEY=VALUE", line="Repeat it for several.",
 )]  # fmt: skip
 
-# Options that several commands have: name → type.
-
-REREAD = {"reread": Reread}
-CHECKPOINT = {"checkpoint": Checkpoints}
-ENCODERS = {"encoders": Encoders}
-MODEL = {"model": Model}
-LIMIT = {"limit": Limit}
-METRICS = {"metrics": Metrics}
-ANSWERS = {"answers": Answers}
-PUBLISHED = {"mutants": Mutants, "sealed": Sealed}
-RECIPE = {"recipe": Recipe}
-STORE = {"store": Store, "sets": Set}
-OUTPUT = {"output": Output} | STORE
-EXPORT = {
-    "output": Output, "labels": Labels, "unlicensed": Unlicensed, "accept_gold": AcceptGold,
-} | STORE  # fmt: skip
-CORPUS = {"source": Source, "path": SourcePath, "collection": Collection} | REREAD
-INPUT = {
-    "preset": Preset, "source": Source, "path": SourcePath, "queries": Queries, "codes": Codes,
-    "collection": Collection,
-}  # fmt: skip
-CANDIDATES = ENCODERS | {"top_k": TopK, "index": Index} | CHECKPOINT
-BUDGET = {"budget_usd": Budget, "approve": Approve, "accept_gold": AcceptGold}
-JUDGING = MODEL | LIMIT | {"reasons": Reasons} | BUDGET
-PLAN = {"plan": Plan}
-REPAIRED = {"output": Output, "unlicensed": Unlicensed} | STORE
-WRITING = {"model": WritingModel, "limit": WritingLimit}
-TRAINING = {"base": Base} | RECIPE | {"name": EncoderName}
+# Names of options by which later commands find what an earlier one stored; cosqa.toml keeps them.
+STORED_INPUT = ("source", "path", "queries", "codes", "collection")
+STORED_CANDIDATES = ("encoders", "top_k", "index", "checkpoint")
 
 
-def questions(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Question]]:
-    """Yield the parameters of a command that are options of `option`, and what they ask."""
+def fields_of(command: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, FormField]]:
+    """Yield the parameters of a command that are options of `option`, and what they ask for."""
     for parameter in inspect.signature(command).parameters.values():
         for each in getattr(parameter.annotation, "__metadata__", ()):
-            if found := getattr(each, "question", None):
-                yield parameter, found
-
-
-def kind_of(parameter: inspect.Parameter) -> Any:  # noqa: ANN401 - a type
-    """Return the type of an option's value, None aside."""
-    kind = get_args(parameter.annotation)[0]
-    return get_args(kind)[0] if NoneType in get_args(kind) else kind
+            if isinstance(each, FormField):
+                yield parameter, each
 
 
 def is_given(value: object) -> bool:
@@ -553,17 +596,19 @@ def is_given(value: object) -> bool:
 
 def defaults_of(command: Callable[..., Any]) -> dict[str, str]:
     """Return option → what holds in this folder where it is not given, in words."""
-    asked = {parameter.name: question for parameter, question in questions(command)}
-    found = {name: question.unset for name, question in asked.items()}
+    asked = {parameter.name: field for parameter, field in fields_of(command)}
+    if not asked:
+        return {}
+    found = {name: field.default_text() for name, field in asked.items()}
     try:
         held = settings_of(command, {})
     except CosqaError:  # of a settings file, which the command will refuse
         return found
-    for name, question in asked.items():
-        section, _, key = question.setting.partition(".")
+    for name, field in asked.items():
+        section, _, key = field.setting.partition(".")
         value = getattr(getattr(held, section), key, None) if key else None
-        field = _field(question.setting)
-        if value is not None and not (field and value == field.default):
+        known = _field(field.setting)
+        if value is not None and not (known and value == known.default):
             found[name] = _in_words(value)
     return found | ({"preset": held.preset} if held.preset and "preset" in asked else {})
 
@@ -579,8 +624,8 @@ def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overr
         SettingsError: One of them is not of the form that its help says.
     """
     found: Overrides = {"source": {}} if "source" in given else {}
-    for parameter, question in questions(command):
-        section, _, key = question.setting.partition(".")
+    for parameter, field in fields_of(command):
+        section, _, key = field.setting.partition(".")
         value: Any = given.get(parameter.name)
         if key and is_given(value):
             if key == "checkpoints":
@@ -605,6 +650,8 @@ def _put(found: Overrides, text: str) -> None:
     *parts, key = keys
     if key == "api_key":
         raise SettingsError(f"{flag.partition('=')[0]}: set COSQA_{section.upper()}__API_KEY")
+    from infra.settings import Settings
+
     place = found.setdefault(section, {})
     for part in parts:
         place = place.setdefault(part, {})
@@ -616,6 +663,8 @@ def _put(found: Overrides, text: str) -> None:
 
 def _value(text: str, field: Any) -> object:  # noqa: ANN401 - pydantic's
     """Return a setting's value: as TOML writes it, else the text; names may have commas between."""
+    from infra.settings.environment import is_list
+
     if field and is_list(field) and not text.startswith("["):
         return [name.strip() for name in text.split(",")]
     try:
@@ -643,7 +692,7 @@ def folders(flag: str, pairs: Iterable[str]) -> dict[str, Path]:
 
 def settings_of(
     command: Callable[..., Any], given: Mapping[str, Any], *, is_form: bool = False
-) -> Settings:
+) -> "Settings":
     """Return the settings of a call, its options over those of file and environment.
 
     For a command that reads a source, other input replaces the sample of an earlier command;
@@ -657,6 +706,8 @@ def settings_of(
     Raises:
         SettingsError: A value is out of bounds, or contradicts another setting.
     """
+    from infra.settings import load_settings
+
     overrides, preset = overrides_of(command, given), given.get("preset") or None
     found = load_settings(overrides, preset)
     if "source" not in inspect.signature(command).parameters:

@@ -5,9 +5,10 @@ from prefect.states import Completed
 
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
+from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets, require_trusted
-from tasks.stages.preflight import ValidatedInputs, check_inputs, collected_source
+from tasks.stages.preflight import check_inputs, collected_source
 from tasks.stages.publish import nothing_exported, publish_benchmark
 
 Exported = list[tuple[Published | None, Steps]]

@@ -7,14 +7,13 @@ from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
-from tasks.runtime.input_checks import check_training
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark, score_method
 from tasks.stages.train import (
     PAGE,
-    TrainingInput,
     WrittenTraining,
+    open_input,
     train_encoder,
     write_training,
 )
@@ -30,9 +29,9 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
         settings: The settings, with the base in `training` and further methods to compare with in
             `evaluation.methods`; None reads them from file and environment.
     """
-    ready = check_inputs(settings, partial(check_training, data={"data": data}, test=test))
+    ready = check_inputs(settings, partial(open_input, data=data, test=test))
     database, chosen = ready.database, ready.settings
-    inputs = TrainingInput(data.resolve(), test and test.resolve(), chosen.training)
+    inputs = ready.opened
     made = train_encoder(database, inputs, chosen.publish, chosen.ray, return_state=True)
     trained = made.result()
     encoders.adopt(trained.reference)

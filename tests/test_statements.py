@@ -24,7 +24,7 @@ from typing import NamedTuple, get_args
 import pytest
 
 from flows.cli.tools import Kind
-from flows.options import overrides_of, questions
+from flows.options import fields_of, overrides_of
 from infra.errors import SettingsError
 from infra.settings import CONFIGURATION_SUMMARIES, Settings, load_settings
 from infra.settings.environment import _OTHER_VARIABLES
@@ -530,7 +530,7 @@ def faults(text: Text) -> list[str]:
 
 def picture_faults(shown: Mapping[str, list[str]]) -> Iterator[str]:
     """Yield questions and tasks on the pictures that are not there, and such that they lack."""
-    titles = {question.title for _, question in questions(FORMS["annotate"]) if question.title}
+    titles = {field.title for _, field in fields_of(FORMS["annotate"]) if field.title}
     yield from titles ^ {*shown["form"]}
     source = "\n".join(path.read_text("utf-8") for path in (ROOT / "tasks/stages").rglob("*.py"))
     templates = re.findall(r'@stage\(\s*"[\w-]+",\s*"(.+?)"', source)

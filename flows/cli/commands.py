@@ -1,26 +1,29 @@
 """The commands that run flows.
 
-Each is a Typer function: its docstring is its help; its parameters and the groups that
-`flow_command` adds are its options, and the titled ones are the questions of its deployment's form.
-Checks come first, so that a mistake is answered
-before Prefect is imported; what a command does is imported when it runs, so ``--help`` is quick.
+Each is a Typer function: its docstring is its help, its parameters are its options, and the titled
+ones are the fields of its deployment's form. Of options that most never need there (``quiet``) the
+help says only that they are taken. Checks come first, so that a mistake is answered before Prefect
+is imported; what a command does is imported when it runs, so ``--help`` is quick.
 """
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from flows import options as o
 from flows.cli.help import Group
-from flows.cli.output import STARTING, command, errors, flow_command, say
+from flows.cli.output import STARTING, command, errors, say
 from flows.options import settings_of
 from flows.runtime import flow_state
 from infra.draws import Draw
 from infra.errors import SourceError
-from infra.outputs import require_writable, write_outputs
+
+if TYPE_CHECKING:
+    from tasks.runtime.checked import ValidatedInputs
 
 app = typer.Typer(rich_markup_mode="rich")
 challenge_app = typer.Typer(
@@ -29,10 +32,10 @@ challenge_app = typer.Typer(
 )  # fmt: skip
 
 
-def _result(flow: str, **arguments: object) -> Any:  # noqa: ANN401 - the flow's own
-    """Run the flow of a name, and return its result."""
+def _result(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
+    """Run the flow of a name by checked inputs, and return its result."""
     errors.print(STARTING)
-    return flow_state(flow, **arguments).result()
+    return flow_state(flow, ready, **arguments).result()
 
 
 def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: ANN401 - a function
@@ -41,29 +44,40 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     is_plan = bool(given.get("plan"))
     from flows.cli import checks
 
-    checks.pipeline(function.__name__, settings, is_plan=is_plan)
+    ready = checks.pipeline(function.__name__, settings, is_plan=is_plan)
     errors.print(STARTING)
     from flows.cli import pipeline
 
     if is_plan:
-        pipeline.print_plan(settings)
+        pipeline.print_plan(ready)
     else:
-        pipeline.run_flow(function.__name__, settings)
+        pipeline.run_flow(function.__name__, ready)
         pipeline.remember(o.overrides_of(function, given), settings.preset)
         if settings.llm.is_recorded:
             say(pipeline.NEXT)
 
 
-@flow_command(
+@command(
     app,
     "cosqa benchmark --top-k 5",
     "cosqa benchmark --top-k 5 --model openai/gpt-4o-mini --limit 10 --plan",
     panel="Build",
-    options=(
-        o.INPUT | o.REREAD | o.CANDIDATES | o.JUDGING | o.RANKED | o.SCORING | o.EXPORT | o.PLAN
+    quiet=(
+        "collection", "reread", "index", "reasons", "accept_gold", "until_ranked", "margin",
+        "labels", "unlicensed",
     ),
-)
-def benchmark(**given: object) -> None:
+)  # fmt: skip
+def benchmark(
+    preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
+    queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
+    reread: o.Reread = None, encoders: o.Encoders = None, top_k: o.TopK = None,
+    index: o.Index = None, checkpoint: o.Checkpoints = None, model: o.Model = None,
+    limit: o.Limit = None, reasons: o.Reasons = None, budget_usd: o.Budget = None,
+    approve: o.Approve = None, accept_gold: o.AcceptGold = None,
+    until_ranked: o.UntilRanked = None, margin: o.Margin = None, methods: o.Scored = None,
+    output: o.Output = None, labels: o.Labels = None, unlicensed: o.Unlicensed = None,
+    store: o.Store = None, sets: o.Set = None, *, plan: o.Plan = False,
+) -> None:  # fmt: skip
     """Run the whole pipeline: collect, annotate, publish, evaluate.
 
     In an empty folder it runs the packaged sample, of 40 queries with five candidates each, by
@@ -73,53 +87,73 @@ def benchmark(**given: object) -> None:
     What was done before is not done again: run it again after a crash, with new queries, or with
     another model.
     """
-    _run_pipeline(benchmark, given)
+    _run_pipeline(benchmark, locals())
 
 
-@flow_command(
+@command(
     app,
     "cosqa collect --source python-source --path src/",
     "cosqa collect --source jsonl --path my-folder",
     "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
     panel="Build",
-    options=o.INPUT | o.REREAD | o.CANDIDATES | o.MODEL | o.STORE,
 )
-def collect(**given: object) -> None:
+def collect(
+    preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
+    queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
+    reread: o.Reread = None, encoders: o.Encoders = None, top_k: o.TopK = None,
+    index: o.Index = None, checkpoint: o.Checkpoints = None, model: o.Model = None,
+    store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Read queries and code, embed them, and find the candidates of each query.
 
     The first command in a folder that names its input writes its options to cosqa.toml for later
     commands; the model is for them.
     """
-    _run_pipeline(collect, given)
+    _run_pipeline(collect, locals())
 
 
-@flow_command(
+@command(
     app,
     "cosqa annotate --model openai/gpt-4o-mini --limit 10",
     "cosqa annotate --plan",
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
     "cosqa annotate --until-ranked 3 --method bm25 --method minilm",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.JUDGING | o.METHODS_TO_RANK | o.STORE | o.PLAN,
+    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
 )
-def annotate(**given: object) -> None:
+def annotate(
+    preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
+    queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
+    encoders: o.Encoders = None, top_k: o.TopK = None, index: o.Index = None,
+    checkpoint: o.Checkpoints = None, model: o.Model = None, limit: o.Limit = None,
+    reasons: o.Reasons = None, budget_usd: o.Budget = None, approve: o.Approve = None,
+    accept_gold: o.AcceptGold = None, until_ranked: o.UntilRanked = None, margin: o.Margin = None,
+    methods: o.Ranked = None, store: o.Store = None, sets: o.Set = None, *, plan: o.Plan = False,
+) -> None:  # fmt: skip
     """Let the agents judge every candidate without an up-to-date label.
 
     Run `cosqa collect` with the same --source and --top-k first. A label is up to date until a
     part of the settings changes that it depends on: `--plan` says what is pending, and why.
     With --until-ranked it ends as soon as the first methods' order is sure, and says what it saved.
     """
-    _run_pipeline(annotate, given)
+    _run_pipeline(annotate, locals())
 
 
-@flow_command(
+@command(
     app,
     "cosqa publish",
     "cosqa publish --output cosqa-benchmarks-2",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.EXPORT | o.PUBLISHED,
+    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
 )
-def publish(**given: object) -> None:
+def publish(
+    preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
+    queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
+    encoders: o.Encoders = None, top_k: o.TopK = None, index: o.Index = None,
+    checkpoint: o.Checkpoints = None, output: o.Output = None, labels: o.Labels = None,
+    unlicensed: o.Unlicensed = None, accept_gold: o.AcceptGold = None, store: o.Store = None,
+    sets: o.Set = None, mutants: o.Mutants = None, sealed: o.Sealed = None,
+) -> None:  # fmt: skip
     """Export the labelled benchmarks as Parquet and as BEIR folders, with dataset cards.
 
     With --sealed the test part's labels go to a file for the benchmark's keeper, beside the export;
@@ -127,19 +161,22 @@ def publish(**given: object) -> None:
     --mutants each right code gets distractors that a test program proved wrong; leaderboards have
     the share of right codes that a method ranks above all of theirs.
     """
-    _run_pipeline(publish, given)
+    _run_pipeline(publish, locals())
 
 
-@flow_command(
+@command(
     app,
     "cosqa repair beir/mine --method bm25 --method minilm --plan",
     "cosqa repair beir/mine --method bm25 --model openai/gpt-4o-mini --budget-usd 5",
     panel="Build",
-    options=o.SCORING | o.MODEL | o.LIMIT | o.BUDGET | o.METRICS | o.CHECKPOINT | o.REPAIRED,
 )
 def repair(
-    benchmark: o.Repaired, pool: o.Pool = 10, *, plan: o.PlanOfRepair = False, **given: object
-) -> None:
+    benchmark: o.Repaired, pool: o.Pool = 10, *, plan: o.PlanOfRepair = False,
+    methods: o.Scored = None, model: o.Model = None, limit: o.Limit = None,
+    budget_usd: o.Budget = None, approve: o.Approve = None, accept_gold: o.AcceptGold = None,
+    metrics: o.Metrics = None, checkpoint: o.Checkpoints = None, output: o.Output = None,
+    unlicensed: o.Unlicensed = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Let the agents judge a benchmark's positives and what methods find beside them.
 
     Out come its next version, as an export and as an mteb task, with its own ids; a line for each
@@ -147,36 +184,50 @@ def repair(
     text for its maintainers. Within a budget positives are judged first, then what several methods
     return. Run it again to go on: nothing is paid for twice.
     """
-    settings = settings_of(repair, given)
+    settings = settings_of(repair, locals())
     settings.llm.require_model()
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_comparison
 
-    check_comparison(settings, [benchmark])
+    ready = check(settings, partial(check_comparison, benchmarks=[benchmark]))
     from flows.cli.evaluation import print_repair
 
-    print_repair(_result("repair", benchmark=benchmark, settings=settings, pool=pool, plan=plan))
+    print_repair(_result("repair", ready, benchmark=benchmark, pool=pool, plan=plan))
 
 
-@flow_command(
+@command(
     app,
     "cosqa evaluate --method bm25 --method minilm",
     "cosqa evaluate --metric Recall@10 --metric NDCG@10",
     panel="Score",
-    options=o.INPUT | o.CANDIDATES | o.SCORING | o.METRICS | o.ANSWERS | o.OUTPUT,
+    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
 )
-def evaluate(**given: object) -> None:
+def evaluate(
+    preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
+    queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
+    encoders: o.Encoders = None, top_k: o.TopK = None, index: o.Index = None,
+    checkpoint: o.Checkpoints = None, methods: o.Scored = None, metrics: o.Metrics = None,
+    answers: o.Answers = None, output: o.Output = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Score retrieval methods on the exported benchmarks and write the report."""
-    _run_pipeline(evaluate, given)
+    _run_pipeline(evaluate, locals())
 
 
-@flow_command(
+@command(
     app,
     "cosqa generate --model openai/gpt-4o --limit 20",
     "cosqa generate --confirmed cosqa-benchmarks/cosqa-generated.csv",
     panel="Build",
-    options=o.INPUT | o.CANDIDATES | o.WRITING | o.OUTPUT,
+    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
 )
-def generate(confirmed: o.Confirmed = None, **given: object) -> None:
+def generate(
+    confirmed: o.Confirmed = None, preset: o.Preset = None, source: o.Source = None,
+    path: o.SourcePath = None, queries: o.Queries = None, codes: o.Codes = None,
+    collection: o.Collection = None, encoders: o.Encoders = None, top_k: o.TopK = None,
+    index: o.Index = None, checkpoint: o.Checkpoints = None, model: o.WritingModel = None,
+    limit: o.WritingLimit = None, output: o.Output = None, store: o.Store = None,
+    sets: o.Set = None,
+) -> None:  # fmt: skip
     """Let a model write answers to queries without a match, for people to confirm.
 
     The agents verify each answer with a test program in a box. The verified ones come on a sheet;
@@ -184,7 +235,7 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
     `generated:`. Run `cosqa annotate` with the same preset, input and candidates first. It asks for
     no approval: --limit and COSQA_LLM__BUDGET_USD bound what it costs.
     """
-    settings = settings_of(generate, given)
+    settings = settings_of(generate, locals())
     if confirmed:
         from infra.store import require_store
 
@@ -195,142 +246,156 @@ def generate(confirmed: o.Confirmed = None, **given: object) -> None:
         return
     from flows.cli import checks
 
-    checks.pipeline("generate", settings)
+    ready = checks.pipeline("generate", settings)
     errors.print(STARTING)
     from flows.cli import pipeline
 
-    pipeline.generate(settings)
+    pipeline.generate(ready)
 
 
-@flow_command(
+@command(
     app,
     "cosqa leaderboard --benchmark cosqa-benchmarks/python-source-documentation",
     "cosqa leaderboard --benchmark beir/mine --method bm25 --method bm25+minilm",
     "cosqa leaderboard --benchmark beir/mine --run theirs.trec",
     panel="Score",
-    options=o.SCORING | o.METRICS | o.ANSWERS | o.CHECKPOINT | o.MODEL | o.OUTPUT,
 )
 def leaderboard(
-    benchmark: o.BenchmarkFolder = None,
-    runs: o.Runs = None,
-    *,
-    annotate_unjudged: o.AnnotateUnjudged = False,
-    **given: object,
-) -> None:
+    benchmark: o.BenchmarkFolder = None, runs: o.Runs = None, *,
+    annotate_unjudged: o.AnnotateUnjudged = False, methods: o.Scored = None,
+    metrics: o.Metrics = None, answers: o.Answers = None, checkpoint: o.Checkpoints = None,
+    model: o.Model = None, output: o.Output = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Compare retrieval methods on a benchmark, with intervals and significance tests.
 
     A method is a name such as bm25 or minilm, or several fused (bm25+minilm). With --answers and
     --run only methods that are named rank: a keeper of sealed answers needs none.
     """
-    settings = settings_of(leaderboard, given)
+    settings = settings_of(leaderboard, locals())
     if annotate_unjudged:
         settings.llm.require_model()
     from infra.store.benchmarks import only_benchmark
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_comparison
 
     folder = benchmark or only_benchmark(settings.store)
-    check_comparison(settings, [folder], runs or ())
+    needs = partial(check_comparison, benchmarks=[folder], runs=runs or ())
+    ready = check(settings, needs)
     from flows.cli.evaluation import print_leaderboards
 
     written = _result(
-        "leaderboard", settings=settings, benchmark=benchmark, runs=runs or (),
+        "leaderboard", ready, benchmark=benchmark, runs=runs or (),
         annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
     print_leaderboards(written)
 
 
-@flow_command(
+@command(
     app,
     "cosqa publish --output cosqa-benchmarks-2",
     "cosqa diff cosqa-benchmarks/cosqa cosqa-benchmarks-2/cosqa",
     panel="Score",
-    options=o.SCORED_ON_BOTH | o.METRICS | o.CHECKPOINT | o.OUTPUT,
 )
-def diff(before: o.Before, after: o.After, **given: object) -> None:
+def diff(
+    before: o.Before, after: o.After, methods: o.ScoredOnBoth = None, metrics: o.Metrics = None,
+    checkpoint: o.Checkpoints = None, output: o.Output = None, store: o.Store = None,
+    sets: o.Set = None,
+) -> None:  # fmt: skip
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
-    settings = settings_of(diff, given)
+    settings = settings_of(diff, locals())
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_comparison
 
-    check_comparison(settings, [before, after])
+    ready = check(settings, partial(check_comparison, benchmarks=[before, after]))
     from flows.cli.evaluation import print_versions
 
-    written = _result("diff", settings=settings, before=before, after=after)
+    written = _result("diff", ready, before=before, after=after)
     print_versions(written, is_scored=bool(settings.evaluation.methods))
 
 
-@flow_command(
+@command(
     app,
     "cosqa estimate --train pairs.jsonl --queries asked.jsonl",
     "cosqa estimate --method minilm --train jsonl/train --queries asked.jsonl",
     panel="Score",
-    options=o.ESTIMATED | o.CHECKPOINT | o.OUTPUT,
 )
-def estimate(train: o.TrainingPairs, queries: o.AskedQueries, **given: object) -> None:
+def estimate(
+    train: o.TrainingPairs, queries: o.AskedQueries, methods: o.Estimated = None,
+    checkpoint: o.Checkpoints = None, output: o.Output = None, store: o.Store = None,
+    sets: o.Set = None,
+) -> None:  # fmt: skip
     """Estimate how good encoders are on queries that nobody labelled.
 
     KAPE takes the score of each query from the training queries nearest to it, whose codes are
     known.
     """
-    settings = settings_of(estimate, given)
-    from tasks.runtime.input_checks import check_estimate
+    settings = settings_of(estimate, locals())
+    from tasks.runtime.checked import check
+    from tasks.stages.estimate import open_input
 
-    check_estimate(settings, [train, queries])
+    ready = check(settings, partial(open_input, train=train, queries=queries))
     from flows.cli.evaluation import print_estimate
 
-    print_estimate(_result("estimate", settings=settings, train=train, queries=queries))
+    print_estimate(_result("estimate", ready, train=train, queries=queries))
 
 
-@flow_command(
+@command(
     app,
     "cosqa train --data cosqa-benchmarks/python-source-documentation",
     "cosqa train --data jsonl --base codebert-base --recipe codexglue --name mine",
     "cosqa train --data jsonl --base cnn --method bm25 --method minilm",
     panel="Score",
-    options=o.TRAINING | o.COMPARED | o.CHECKPOINT | o.OUTPUT,
 )
-def train(data: o.TrainingData, test: o.Test = None, **given: object) -> None:
+def train(
+    data: o.TrainingData, test: o.Test = None, base: o.Base = None, recipe: o.Recipe = None,
+    name: o.EncoderName = None, methods: o.Compared = None, checkpoint: o.Checkpoints = None,
+    output: o.Output = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Fine-tune an encoder on labelled pairs, or train a model from nothing, and compare it.
 
     What comes out is an encoder, which `--method` and `--encoder` take as checkpoint:FOLDER, with
     the test queries and a report: loss and dev score by epoch, gains over the base with intervals.
     A killed run goes on from its last checkpoint and ends with the same weights.
     """
-    settings = settings_of(train, given)
-    from tasks.runtime.input_checks import check_training
+    settings = settings_of(train, locals())
+    from tasks.runtime.checked import check
+    from tasks.stages.train import open_input
 
-    check_training(settings, {"data": data}, test)
+    ready = check(settings, partial(open_input, data=data, test=test))
     from flows.cli.evaluation import print_training
 
-    print_training(_result("train", settings=settings, data=data, test=test))
+    print_training(_result("train", ready, data=data, test=test))
 
 
-@flow_command(
+@command(
     app,
     "cosqa study",
     "cosqa study --method bm25 --method minilm",
     "cosqa study --annotators compared.json --score-sheet score_sheet.csv",
     panel="Papers",
-    options=o.INPUT | o.CANDIDATES | o.LIMIT | o.SCORING | o.OUTPUT,
+    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
 )
 def study(
-    annotators: o.AnnotatorFiles = None,
-    annotation_store: o.AnnotationStore = None,
-    score_sheet: o.ScoreSheet = None,
-    **given: object,
-) -> None:
+    annotators: o.AnnotatorFiles = None, annotation_store: o.AnnotationStore = None,
+    score_sheet: o.ScoreSheet = None, preset: o.Preset = None, source: o.Source = None,
+    path: o.SourcePath = None, queries: o.Queries = None, codes: o.Codes = None,
+    collection: o.Collection = None, encoders: o.Encoders = None, top_k: o.TopK = None,
+    index: o.Index = None, checkpoint: o.Checkpoints = None, limit: o.Limit = None,
+    methods: o.Scored = None, output: o.Output = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Compute the papers' tables and figures for a benchmark, next to the published ones.
 
     Each figure stands next to the published one, with the difference; a table has the conditions of
     this run and of the papers: data, model, size. Methods that are not scored yet are ranked first.
     Tables that cannot be computed say why.
     """
-    settings = settings_of(study, given)
+    settings = settings_of(study, locals())
     for file in (*(annotators or ()), annotation_store, score_sheet):
         if file is not None and not file.is_file():
             raise SourceError(f"{file} cannot be read: there is no such file")
     from flows.cli import checks
 
-    checks.pipeline("study", settings)
+    ready = checks.pipeline("study", settings)
     from flows.cli.evaluation import print_study
     from tasks.stages.study.evidence import StudyFiles
 
@@ -339,17 +404,19 @@ def study(
         annotation_store=annotation_store,
         score_sheet=score_sheet,
     )
-    print_study(_result("study", settings=settings, files=files))
+    print_study(_result("study", ready, files=files))
 
 
-@flow_command(
+@command(
     app,
     "cosqa study-kape --data docs=documentation",
     "cosqa study-kape --data ruby=jsonl --encoder checkpoint:m=DIR?like=codexglue",
     panel="Papers",
-    options=o.ENCODERS | o.CHECKPOINT | o.OUTPUT,
 )
-def study_kape(data: o.DataSets, **given: object) -> None:
+def study_kape(
+    data: o.DataSets, encoders: o.Encoders = None, checkpoint: o.Checkpoints = None,
+    output: o.Output = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Compare estimates of scores on unlabelled queries with the truth: KAPE and its rivals.
 
     The page has tables of each encoder on each data set: what was found, data and truth, estimates
@@ -357,26 +424,28 @@ def study_kape(data: o.DataSets, **given: object) -> None:
     queries and their nearest training queries; and the paper's tables. What was computed before is
     not computed again. `cosqa estimate` estimates scores where the truth is not known.
     """
-    settings = settings_of(study_kape, given)
+    settings = settings_of(study_kape, locals())
     named = o.folders("--data", data)
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_kape
 
-    check_kape(settings, named)
+    ready = check(settings, partial(check_kape, data=named))
     from flows.cli.evaluation import print_kape
 
-    print_kape(_result("study_kape", settings=settings, data=named))
+    print_kape(_result("study_kape", ready, data=named))
 
 
-@flow_command(
+@command(
     app,
     "cosqa study-training --base minilm --data docs=A --data web=B --test beir/mine",
     "cosqa study-training --base cnn --base ncs --data docs=A --seeds 3",
     panel="Papers",
-    options=o.RECIPE | o.COMPARED | o.CHECKPOINT | o.OUTPUT,
 )
 def study_training(
-    bases: o.Bases, data: o.DataSets, test: o.Test = None, seeds: o.Seeds = 1, **given: object
-) -> None:
+    bases: o.Bases, data: o.DataSets, test: o.Test = None, seeds: o.Seeds = 1,
+    recipe: o.Recipe = None, methods: o.Compared = None, checkpoint: o.Checkpoints = None,
+    output: o.Output = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Train bases on data sets by several seeds, and compare what each data set gains.
 
     Each training is that of `cosqa train`: an encoder of its own, which is not trained again, named
@@ -384,45 +453,45 @@ def study_training(
     of the same test queries with one another; data sets that have the papers' names (cosqa and
     cosqa-plus; python, java, ...) are compared with the papers' figures.
     """
-    settings = settings_of(study_training, given)
+    settings = settings_of(study_training, locals())
     named = o.folders("--data", data)
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_training
 
-    check_training(settings, named, test, bases)
+    ready = check(settings, partial(check_training, data=named, test=test, bases=bases))
     from flows.cli.evaluation import print_training_study
 
     folder = _result(
-        "study_training", settings=settings, bases=tuple(bases), data=named, test=test, seeds=seeds
+        "study_training", ready, bases=tuple(bases), data=named, test=test, seeds=seeds
     )
     print_training_study(folder)
 
 
-@flow_command(
+@command(
     app,
     "cosqa compare-annotators --truth CoSQA/cosqa-dev.json --limit 100",
     "cosqa compare-annotators --truth pairs.jsonl --configuration spec",
     panel="Papers",
-    options=o.STORE,
 )
 def compare_annotators(
-    truth: o.Truth,
-    models: o.Models = None,
-    configurations: o.Configurations = None,
-    limit: o.PairLimit = None,
-    output: o.FiguresFile = None,
-    **given: object,
-) -> None:
+    truth: o.Truth, models: o.Models = None, configurations: o.Configurations = None,
+    limit: o.PairLimit = None, output: o.FiguresFile = None, store: o.Store = None,
+    sets: o.Set = None,
+) -> None:  # fmt: skip
     """Score annotators against known labels: the agents, and people.
 
     Every model judges the pairs in every configuration of the agents. Pairs judged before by the
     same model and configuration are taken from the store.
     """
-    settings = settings_of(compare_annotators, given)
+    settings = settings_of(compare_annotators, locals())
+    from infra.outputs import require_writable, write_outputs
     from tasks.inputs.truth import read_truth
+    from tasks.runtime.checked import check
 
     if output:
         require_writable(output)
-    pairs = read_truth(truth, Draw(limit, settings.annotation.seed))
+    draw = Draw(limit, settings.annotation.seed)
+    ready = check(settings, lambda _: read_truth(truth, draw))
     from flows.cli.annotators import print_scores
     from tasks.stages.compare_annotators import annotator_scores
     from tasks.stages.preflight import check_annotators, needs_server
@@ -431,10 +500,10 @@ def compare_annotators(
     if not needs_server(settings.llm, settings.encoder):
         check_annotators(settings, models or (), chosen)
     judged = _result(
-        "compare_annotators", settings=settings, truth=truth, models=models or (),
+        "compare_annotators", ready, truth=truth, models=models or (),
         configurations=chosen, limit=limit,
     )  # fmt: skip
-    scores = list(annotator_scores(pairs, judged, settings.store))
+    scores = list(annotator_scores(ready.opened, judged, settings.store))
     print_scores(scores, str(output or "--output FILE writes it"))
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
@@ -442,20 +511,21 @@ def compare_annotators(
         write_outputs(output.parent, {output.name: f"{text}\n"})
 
 
-@flow_command(
+@command(
     app,
     "cosqa check-model --model openai/gpt-4o-mini",
     "cosqa check-model --set annotation.configuration=single --pairs 200",
     panel="Build",
-    options=o.MODEL | o.STORE,
 )
-def check_model(pairs: o.RunPairs = None, **given: object) -> None:
+def check_model(
+    pairs: o.RunPairs = None, model: o.Model = None, store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Check whether a model labels pairs better than chance, and what a run by it takes.
 
     It judges twenty packaged pairs with known labels by the agents as they are configured. A model
     that is not better than chance is refused: the command fails, and says why.
     """
-    settings = settings_of(check_model, given)
+    settings = settings_of(check_model, locals())
     settings.llm.require_model()
     errors.print(STARTING)
     from tasks.stages.check_model import check_judge
@@ -464,39 +534,41 @@ def check_model(pairs: o.RunPairs = None, **given: object) -> None:
     check_judge(*checked_judge(settings), pairs, say)
 
 
-@flow_command(
+@command(
     challenge_app,
     "cosqa challenge codesearchnet --queries q.csv --source codesearchnet --path D",
     "cosqa challenge codesearchnet --queries q.csv --source source-code --path D",
     "cosqa challenge codesearchnet --queries q.csv --annotations store.csv",
     name="codesearchnet",
-    options=o.CORPUS | o.SCORING | o.CHECKPOINT | o.OUTPUT,
+    quiet=("collection", "reread"),
 )
 def challenge(
-    queries: o.ChallengeQueries,
-    annotations: o.ChallengeAnnotations = None,
-    pool: o.ChallengePool = None,
-    **given: object,
-) -> None:
+    queries: o.ChallengeQueries, annotations: o.ChallengeAnnotations = None,
+    pool: o.ChallengePool = None, source: o.Source = None, path: o.SourcePath = None,
+    collection: o.Collection = None, reread: o.Reread = None, methods: o.Scored = None,
+    checkpoint: o.Checkpoints = None, output: o.Output = None, store: o.Store = None,
+    sets: o.Set = None,
+) -> None:  # fmt: skip
     """Rank all functions of each language for the challenge's queries, and score predictions.
 
     Each method gives a file of predictions as CodeSearchNet's challenge takes them (query,
     language, identifier, url; the row order is the ranking). With annotations they are scored as by
     `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
     """
-    settings = settings_of(challenge, given)
+    settings = settings_of(challenge, locals())
     from tasks.inputs.challenge import challenge_queries, read_grades
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_challenge, whole_corpus
 
-    source = whole_corpus(settings.source)
-    check_challenge(settings.model_copy(update={"source": source}))
+    corpus = whole_corpus(settings.source)
+    ready = check(settings.model_copy(update={"source": corpus}), check_challenge)
     challenge_queries(queries)
     if annotations:
         read_grades(annotations)
     from flows.cli.challenges import print_challenge
 
     written = _result(
-        "challenge", settings=settings, queries=queries, annotations=annotations, pool=pool,
+        "challenge", ready, queries=queries, annotations=annotations, pool=pool,
     )  # fmt: skip
     print_challenge(written)
 
@@ -524,31 +596,33 @@ def challenge_annotations(
     say(f"{output}: {rows:,} grades")
 
 
-@flow_command(
+@command(
     challenge_app,
     "cosqa collect --source neural-code-search --path D --set source.repositories=R",
     "cosqa challenge neural-code-search --questions D/287_android_questions.json",
     "cosqa challenge neural-code-search --questions Q.json --post-rank",
     name="neural-code-search",
-    options=o.CORPUS | o.SCORING | o.CHECKPOINT | o.OUTPUT,
+    quiet=("collection", "reread"),
 )
 def neural_code_search(
-    questions: o.AnsweredQuestions, *, post_rank: o.PostRank = False, **given: object
-) -> None:
+    questions: o.AnsweredQuestions, *, post_rank: o.PostRank = False, source: o.Source = None,
+    path: o.SourcePath = None, collection: o.Collection = None, reread: o.Reread = None,
+    methods: o.Scored = None, checkpoint: o.Checkpoints = None, output: o.Output = None,
+    store: o.Store = None, sets: o.Set = None,
+) -> None:  # fmt: skip
     """Rank Java methods for Neural Code Search's questions, and judge the first 50 by Aroma.
 
     A result is right if it has more than .25 of the features of the question's answer. What comes
     out is a score sheet as published, scored as by `cosqa suite neural-code-search`.
     """
-    settings = settings_of(neural_code_search, given)
+    settings = settings_of(neural_code_search, locals())
     from tasks.corpus.neural_code_search import read_questions
+    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_challenge
 
-    check_challenge(settings)
+    ready = check(settings, check_challenge)
     read_questions(questions)
     from flows.cli.challenges import print_sheet
 
-    written = _result(
-        "neural_code_search", settings=settings, questions=questions, post_rank=post_rank
-    )
+    written = _result("neural_code_search", ready, questions=questions, post_rank=post_rank)
     print_sheet(written)

@@ -15,7 +15,7 @@ from rich.text import Text
 from typer._click.exceptions import NoSuchOption
 from typer.core import TyperCommand, TyperGroup
 
-from flows.options import defaults_of
+from flows.options import defaults_of, fields_of
 
 if TYPE_CHECKING:
     from typer._click import Context, HelpFormatter
@@ -26,13 +26,23 @@ _DEEPER = " " * 6
 _TYPES = {bool: "", int: "NUMBER", float: "NUMBER", Path: "PATH"}
 
 
-class _Helped:
+class Helped:
     """The help of a command, and its errors of words that are misspelt."""
+
+    def complete(self: Any) -> None:
+        """Fill in what is of this command alone, and takes long: the texts of its options."""
+        texts = {each.name: field.help_text() for each, field in fields_of(self.function())}
+        for option in self.params:
+            option.help = texts.get(option.name, getattr(option, "help", None))
+
+    def function(self: Any) -> Any:  # noqa: ANN401 - a function of any parameters
+        """Return the function of the command; a group may have one without any."""
+        return getattr(self.callback, "__wrapped__", self.callback) or (lambda: None)
 
     def format_help(self: Any, ctx: "Context", formatter: "HelpFormatter") -> None:
         """Print or write the help; where options are not given, it tells what holds here."""
-        function = getattr(self.callback, "__wrapped__", self.callback)
-        defaults = defaults_of(function) if function else {}
+        self.complete()
+        defaults = defaults_of(self.function())
         for option in self.get_params(ctx):
             _reword(option, defaults.get(option.name, ""))
         if shutil.get_terminal_size().columns < _TABLES:
@@ -57,11 +67,26 @@ class _Helped:
         return found
 
 
-class Command(_Helped, TyperCommand):
-    """A command with such a help."""
+class Command(Helped, TyperCommand):
+    """A command with such a help.
+
+    Args:
+        words: As Typer's commands.
+        quiet: The names of options that the help mentions in one sentence.
+        more: As Typer's commands.
+    """
+
+    def __init__(self, *words: Any, quiet: Sequence[str] = (), **more: Any) -> None:  # noqa: ANN401
+        super().__init__(*words, **more)
+        hidden: list[Any] = [each for each in self.params if each.name in quiet]
+        for option in hidden:
+            option.hidden = True
+        if hidden:
+            named = ", ".join(option.opts[0] for option in hidden)
+            self.help = f"{self.help}\n\nIt also takes {named}."
 
 
-class Group(_Helped, TyperGroup):
+class Group(Helped, TyperGroup):
     """A group of commands with such a help."""
 
 

@@ -1,13 +1,13 @@
 """The terminal: messages, tables that never break a figure, and what a person sees of an error."""
 
-import inspect
 import logging
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import typer
 from rich.cells import cell_len, set_cell_size
@@ -53,50 +53,27 @@ def paragraphs(function: Callable[..., object]) -> str:
 
 
 def command(
-    app: typer.Typer, *lines: str, name: str | None = None, panel: str | None = None
-) -> Callable[[F], F]:
-    """Make a function a command: its docstring is the help, which ends with these examples."""
-
-    def register(function: F) -> F:
-        about, shown = paragraphs(function), examples(*lines)
-        app.command(name, cls=Command, help=about, epilog=shown, rich_help_panel=panel)(function)
-        return function
-
-    return register
-
-
-def flow_command(
     app: typer.Typer,
     *lines: str,
-    options: Mapping[str, Any],
     name: str | None = None,
     panel: str | None = None,
+    quiet: Sequence[str] = (),
 ) -> Callable[[F], F]:
-    """Make a function the command of a flow, as `command` does.
+    """Make a function a command: its docstring is the help, which ends with these examples.
 
     Args:
         app: The group of commands.
         lines: Examples.
-        options: Name → type of the options that the function takes as ``**given``.
         name: The command's name, that of the function when not given.
         panel: The part of the help in which it is.
+        quiet: Parameters of which the help says only that they are taken.
     """
 
     def register(function: F) -> F:
-        own = list(inspect.signature(function).parameters.values())[:-1]
-        shared = [
-            inspect.Parameter(
-                key,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=False if get_args(kind)[0] is bool else None,
-                annotation=kind,
-            )
-            for key, kind in options.items()
-        ]
-        run: Any = function
-        run.__signature__ = inspect.Signature([*own, *shared])
-        run.__annotations__ = {each.name: each.annotation for each in (*own, *shared)}
-        return command(app, *lines, name=name, panel=panel)(function)
+        about, shown = paragraphs(function), examples(*lines)
+        kind: Any = partial(Command, quiet=quiet)
+        app.command(name, cls=kind, help=about, epilog=shown, rich_help_panel=panel)(function)
+        return function
 
     return register
 

@@ -8,12 +8,13 @@ from flows.cli.evaluation import print_run_plan
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Overrides
 from flows.runtime import flow_state
-from infra.settings import Settings, StoreSettings
+from infra.settings import StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.reports.text import counted
+from tasks.runtime.checked import ValidatedInputs
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import plan_generation
 from tasks.stages.generate.write import verifying_committee
@@ -21,7 +22,6 @@ from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
     check_answer,
-    check_inputs,
     check_model_name,
     collected_source,
     needs_server,
@@ -59,13 +59,14 @@ def remember(lasting: Overrides, preset: str | None) -> None:
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
 
 
-def run_flow(name: str, settings: Settings) -> None:
+def run_flow(name: str, ready: ValidatedInputs) -> None:
     """Run the flow of a command, if it has anything to do."""
+    settings = ready.given
     if name in _ANNOTATE and settings.annotation.agents:
         check_model_name(settings.llm)
-    if not needs_server(settings.llm, settings.encoder) and _is_done(name, settings):
+    if not needs_server(settings.llm, settings.encoder) and _is_done(name, ready):
         return
-    ended = flow_state(name, settings=settings)
+    ended = flow_state(name, ready)
     result = ended.result()
     if ended.message:
         say(ended.message)
@@ -73,9 +74,9 @@ def run_flow(name: str, settings: Settings) -> None:
         print_report(result)
 
 
-def _is_done(name: str, settings: Settings) -> bool:
-    """Say that nothing is left to do, if so; else check input, model and engine."""
-    ready = check_inputs(settings)
+def _is_done(name: str, ready: ValidatedInputs) -> bool:
+    """Say that nothing is left to do, if so; else check model and engine."""
+    settings = ready.given
     if done := found_done(name, ready):
         what, left = settings.source.title, left_over(done.waiting, done.pending)
         why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
@@ -124,9 +125,9 @@ def print_scores(benchmark: BenchmarkScores, report: str) -> None:
     print_block(scores_table(benchmark), title=about, rest=report)
 
 
-def print_plan(settings: Settings) -> None:
-    """Print the plan of a run by these settings; nothing is run, and no server is started."""
-    plan = annotation_plan(settings)
+def print_plan(ready: ValidatedInputs) -> None:
+    """Print the plan of a run by these inputs; nothing is run, and no server is started."""
+    plan = annotation_plan(ready)
     if not plan.candidates:
         say(
             f"There is nothing to plan: {plan.collection} has no candidates by these settings: "
@@ -137,18 +138,18 @@ def print_plan(settings: Settings) -> None:
     print_run_plan(plan)
 
 
-def generate(settings: Settings) -> None:
+def generate(ready: ValidatedInputs) -> None:
     """Run the flow that writes answers, and print what came of it."""
+    settings = ready.given
     if not needs_server(settings.llm, settings.encoder):
         check_answer(settings.llm, settings.store)
         check_agents(verifying_committee(settings.committee, settings.generation.configuration))
-    found = flow_state("generate", settings=settings).result()
+    found = flow_state("generate", ready).result()
     if found.verified or found.refused or found.failed:
         say(
             f"{counted(found.verified, 'answers')} verified, {found.refused:,} refused by the "
             f"agents; {counted(found.failed, 'queries')} not answered for now."
         )
-    ready = check_inputs(settings)
     source, model = collected_source(ready), settings.llm.model
     plan = plan_generation(ready.database, source, model, settings.generation)
     say(

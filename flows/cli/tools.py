@@ -6,7 +6,7 @@ Each is a Typer function; what it does is imported when it runs, so ``--help`` i
 import inspect
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,10 +16,31 @@ from flows.cli.help import Command, Group
 from flows.cli.output import command, examples, print_table, say
 from flows.options import settings_of
 from infra.errors import SettingsError
-from infra.settings import load_settings
-from tasks.suites import Suite, suites
+
+if TYPE_CHECKING:
+    from infra.settings import Settings
+    from tasks.suites import Suite
 
 app = typer.Typer(rich_markup_mode="rich")
+
+
+class _Suites(Group):
+    """The group of suites, whose commands are made when it is entered."""
+
+    def complete(self) -> None:
+        """Add a command for each suite."""
+        from tasks.suites import suites
+
+        made = typer.Typer()
+        for name in suites:
+            _add_suite(made, name, suites.get(name))
+        self.commands.update(typer.main.get_group(made).commands)
+        super().complete()
+
+    def make_context(self, *words: Any, **more: Any) -> Any:  # noqa: ANN401 - as Typer's
+        """Add the commands before one of them is looked up."""
+        self.complete()
+        return super().make_context(*words, **more)
 
 
 def _group(about: str) -> typer.Typer:
@@ -28,7 +49,10 @@ def _group(about: str) -> typer.Typer:
 
 label_app = _group("Let people label samples of pairs on sheets, and read them back.")
 store_app = _group("Check the store, back it up and restore it.")
-suite_app = _group("Score other people's evaluation suites from their own files.")
+suite_app = typer.Typer(
+    cls=_Suites, rich_markup_mode="rich", no_args_is_help=True,
+    help="Score other people's evaluation suites from their own files.",
+)  # fmt: skip
 sandbox_app = _group("Check the sandbox that untrusted code runs in, and clean it up.")
 
 Kind = Literal[
@@ -47,9 +71,11 @@ Annotators = Annotated[
 Seed = Annotated[int | None, typer.Option(help="Seed of the draw; annotation.seed when not given.")]
 
 
-def _of(folder: Path | None) -> Any:  # noqa: ANN401
+def _of(folder: Path | None) -> "Settings":
     """Return the settings with another folder of the store, where one is given."""
-    return load_settings({"store": {"folder": folder}})
+    from infra.settings import load_settings
+
+    return load_settings({"store": {"folder": folder}} if folder else None)
 
 
 @command(
@@ -414,7 +440,7 @@ def sandbox_check(
     """Check the Docker engine, the image and all behaviours that a sandbox must have."""
     from flows.cli.sandbox import check
 
-    check(load_settings().sandbox, language)
+    check(_of(None).sandbox, language)
 
 
 @command(sandbox_app, "cosqa sandbox clean", "cosqa sandbox clean --all", name="clean")
@@ -430,7 +456,7 @@ def sandbox_clean(
     """Remove containers and volumes that processes which have ended left behind."""
     from flows.cli.sandbox import clean
 
-    clean(load_settings().sandbox, everything=everything)
+    clean(_of(None).sandbox, everything=everything)
 
 
 @command(
@@ -457,7 +483,7 @@ def list_names(
     show.names(kind)
 
 
-def _add_suite(app: typer.Typer, name: str, kind: type[Suite]) -> None:
+def _add_suite(app: typer.Typer, name: str, kind: type["Suite"]) -> None:
     """Add the command of a suite, whose options are the fields of the suite's model."""
 
     def run(**values: object) -> None:
@@ -486,10 +512,6 @@ def _add_suite(app: typer.Typer, name: str, kind: type[Suite]) -> None:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     summary = (kind.__doc__ or "").partition("\n")[0]
     app.command(name, cls=Command, help=summary, epilog=examples(" ".join(words)))(run)
-
-
-for _name in suites:
-    _add_suite(suite_app, _name, suites.get(_name))
 
 
 @command(

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prefect import State
 
+    from tasks.runtime.checked import ValidatedInputs
 
-def flow_state(name: str, **arguments: object) -> "State[Any]":
+
+def flow_state(name: str, ready: "ValidatedInputs", **arguments: object) -> "State[Any]":
     """Return how the flow of a name has ended, as `command_run.flow_state`.
 
-    Prefect is imported with it, which a command that has nothing to do never calls.
+    It takes what its command has checked. Prefect is imported with it, which a command that has
+    nothing to do never calls.
     """
     from flows.runtime import command_run  # noqa: PLC0415 - takes as long as all else
+    from tasks.runtime.checked import handed_on  # noqa: PLC0415
 
-    return command_run.flow_state(name, **arguments)
+    with handed_on(ready):
+        return command_run.flow_state(name, settings=ready.given, **arguments)

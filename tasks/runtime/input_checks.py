@@ -1,7 +1,7 @@
 """Checks of names, options and folders that need neither Prefect nor the store.
 
-A command makes them before it starts anything, and a flow makes them again: it may have been
-started by a deployment.
+`tasks.runtime.checked.check` makes them: for a command before it starts anything, for a flow that a
+deployment has started as its first step.
 """
 
 import os
@@ -20,6 +20,7 @@ from infra.settings import (
     SourceSettings,
 )
 from tasks.benchmarks.sealing import read_answers
+from tasks.corpus.composed import Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.inputs.challenge import LANGUAGES
@@ -43,8 +44,8 @@ _FIRST_LINES = 20_000  # are checked in a second
 _USUAL_ENCODER = SearchSettings().encoders[0]
 
 
-def check_source(settings: Settings) -> None:
-    """Check the source, the encoders that find its candidates, and the methods to score.
+def check_source(settings: Settings) -> Readable:
+    """Return the source; check it, the encoders that find its candidates, the methods to score.
 
     This and the functions below check what a flow needs, as far as names, files and folders go.
 
@@ -63,28 +64,27 @@ def check_source(settings: Settings) -> None:
             "says nothing: name it alone, or set COSQA_SEARCH__FUSION=scaled"
         )
     _checked_methods(settings.scoring)
-    open_source(settings.source)
+    return open_source(settings.source)
 
 
-def check_lines(source: SourceSettings) -> None:
+def check_lines(source: SourceSettings, opened: Readable) -> None:
     """Read the first lines of the JSON Lines that a source reads, and all of its queries.
 
     Raises:
         SourceError: A line is malformed; the message names it.
     """
     queries, _ = Parts.of(source)
-    file, opened = source.options.get("queries"), open_source(source)
+    file = source.options.get("queries")
     if file and queries is None:
         read_queries(Path(str(file)))
     if isinstance(opened, JsonLinesSource):
         opened.check_lines(_FIRST_LINES)
 
 
-def unnamed_input(source: SourceSettings) -> str:
+def unnamed_input(source: SourceSettings, opened: Readable) -> str:
     """Return what is read where no input is named, with its size; "" where it is named."""
     if source.codes or not {"path", "distribution"}.isdisjoint(source.options):
         return ""
-    opened = open_source(source)
     if not isinstance(opened, JsonLinesSource | SourceCode):
         return ""
     what = "the packaged sample" if source.name == "stdlib-sample" else "Python's standard library"
@@ -93,10 +93,11 @@ def unnamed_input(source: SourceSettings) -> str:
     return f"{what} is read ({len(files):,} files, {size:,.1f} MB); --path names your own code"
 
 
-def check_challenge(settings: Settings) -> None:
-    """Check the source whose codes are ranked, and the folder of the rankings."""
-    check_source(settings)
+def check_challenge(settings: Settings) -> Readable:
+    """Return the source whose codes are ranked; check it, and the folder of the rankings."""
+    opened = check_source(settings)
     _check_output(settings.publish.folder)
+    return opened
 
 
 def check_comparison(
@@ -105,8 +106,6 @@ def check_comparison(
     """Check the methods to compare, the benchmarks' folders, and TREC runs of other methods."""
     _check_output(settings.publish.folder)
     methods = _checked_methods(settings.scoring, runs)
-    for metric in settings.evaluation.metrics:
-        Variant.parse(metric)
     for folder in benchmarks:
         check_folder(folder)
     names = [*methods, *(run.stem for run in runs)]
@@ -202,11 +201,13 @@ def whole_corpus(source: SourceSettings) -> SourceSettings:
 
 
 def _checked_methods(scoring: ScoringSettings, runs: Sequence[Path] = ()) -> list[str]:
-    """Return the methods to score, whose encoders all have checkpoints; check sealed answers."""
+    """Return the methods to score, whose encoders have checkpoints; check metrics and answers."""
     if scoring.evaluation.answers:
         read_answers(scoring.evaluation.answers)
     methods = chosen_methods(scoring, runs)
     _check_checkpoints(_encoders_in(methods), scoring.encoder)
+    for metric in scoring.evaluation.metrics:
+        Variant.parse(metric)
     return methods
 
 
@@ -223,7 +224,7 @@ def _check_checkpoints(names: Iterable[str], encoder: EncoderSettings) -> None:
             raise EncoderError(not_published(name))
 
 
-def require_licences(source: SourceSettings) -> None:
+def require_licences(source: SourceSettings, whole: Readable) -> None:
     """Refuse CodeSearchNet's functions without the file of their licences.
 
     Raises:
@@ -232,7 +233,7 @@ def require_licences(source: SourceSettings) -> None:
     queries, codes = Parts.of(source)
     parts = [part for part in (queries, *codes) if part]
     opened: list[object] = [part.open() for part in parts]
-    for each in opened or [open_source(source)]:
+    for each in opened or [whole]:
         if isinstance(each, CodeSearchNetSource):
             each.require_licences()
 

@@ -16,6 +16,7 @@ import difflib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -211,14 +212,19 @@ class Parts(NamedTuple):
         """Return the parts that the settings name.
 
         Raises:
-            UnknownNameError: There is no such source of codes, or options of an unknown one.
+            UnknownNameError: There is no such source, or options of an unknown one.
             SettingsError: Options of a source that is not chosen.
         """
         codes = [(text, Part.of(text, source)) for text in source.codes]
         for text, part in codes:
             if part is None:
                 sources.get(text.partition("=")[0])
-        queries = Part.of(source.options.get("queries", ""), source)
+        asked = str(source.options.get("queries", ""))
+        queries = Part.of(asked, source)
+        name, is_named, _ = asked.partition("=")
+        is_meant = is_named or get_close_matches(name, sources.names(), 1)
+        if queries is None and is_meant and "/" not in name and not Path(asked).exists():
+            sources.get(name)
         parts = cls(queries, tuple(part for _, part in codes if part))
         for name in source.options_of_parts:
             sources.get(name)

@@ -5,7 +5,7 @@ In the order of the data: ``collect``, ``embed`` (``vectors`` loads its vectors)
 ``generate`` (has answers written to queries without a match; ``answers`` puts them, and what labels
 rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``,
 ``report``.
-``preflight`` checks once, before a flow starts, that all of them can run.
+``preflight`` checks that all of them can run, where no command has done so.
 
 Others: ``pooling`` turns unjudged results into candidates, ``diff`` compares two versions of a
 benchmark, ``compare_annotators`` scores agents and human annotators against known labels,

@@ -21,6 +21,8 @@ from infra.settings import Settings
 from infra.store import annotations, open_database, recipes
 from infra.words import words
 from tasks.reports.text import format_cost, format_duration
+from tasks.runtime.checked import check
+from tasks.runtime.input_checks import check_source
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.gold import count_questions, gold_questions
 from tasks.stages.annotate.shard import judge_pairs
@@ -190,7 +192,7 @@ def _of_run(judged: Sequence[Annotation], pairs: int, about: str) -> str:
 def _pending(settings: Settings) -> tuple[int, str]:
     """Return how many pairs a run would judge, and which; 100 where none is planned."""
     try:
-        plan = annotation_plan(settings)
+        plan = annotation_plan(check(settings, check_source))
     except CosqaError:  # nothing is collected by these settings
         return _PAIRS, "say how many by --pairs"
     return (plan.taken, f"pending of {plan.collection}") if plan.taken else (_PAIRS, "none pends")

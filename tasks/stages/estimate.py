@@ -6,7 +6,13 @@ from functools import cached_property
 from pathlib import Path
 
 from infra.identity import digest
-from infra.settings import EncoderSettings, EstimationSettings, PublishSettings, RaySettings
+from infra.settings import (
+    EncoderSettings,
+    EstimationSettings,
+    PublishSettings,
+    RaySettings,
+    Settings,
+)
 from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
@@ -17,6 +23,7 @@ from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
+from tasks.runtime.input_checks import check_estimate
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import TextVectors
@@ -85,16 +92,22 @@ class EstimationInput:
         return notes
 
 
-def open_input(train: Path, queries: Path) -> EstimationInput:
-    """Return training pairs and queries, read, and log their numbers."""
+def open_input(settings: Settings, train: Path, queries: Path) -> EstimationInput:
+    """Return training pairs and queries, checked and read."""
+    check_estimate(settings, [train, queries])
     opened = EstimationInput(train, queries)
+    _ = opened.training, opened.queries
+    return opened
+
+
+def log_sizes(opened: EstimationInput) -> None:
+    """Log the numbers of training pairs and queries, and what a reader must know."""
     sizes = (
         f"{counted(len(opened.queries), 'queries')} of {opened.name}, "
         f"{counted(len(opened.training), 'training pairs')} of {opened.training.name}"
     )
     for note in (sizes, *opened.notes):
         get_run_logger().info("%s", visible(note, _LONGEST))
-    return opened
 
 
 @stage(

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from typing import cast
 
 from pydantic import SecretStr
@@ -20,13 +20,12 @@ from infra.settings import (
     load_settings,
 )
 from infra.settings.section import clean_key
-from infra.store import Database, open_database
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import draw_arrows_by_steps
+from tasks.runtime.checked import ValidatedInputs, check, take_checked
 from tasks.runtime.input_checks import check_source, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
-from tasks.sources import open_source
 from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import search_of
@@ -38,44 +37,29 @@ NO_AGENTS = (
 )
 
 
-@dataclass(frozen=True)
-class ValidatedInputs:
-    """The validated inputs of a flow.
-
-    Attributes:
-        settings: The settings, with the model's key if that is in a Prefect block.
-        database: The store.
-    """
-
-    settings: Settings
-    database: Database
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Digest of the source's content when it was first asked for."""
-        return open_source(self.settings.source).fingerprint()
-
-
 def check_inputs(
-    settings: Settings | None, check: Callable[[Settings], None] = check_source
+    settings: Settings | None, needs: Callable[[Settings], object] = check_source
 ) -> ValidatedInputs:
-    """Check what a flow needs, and open the store.
+    """Return the validated inputs of a flow: its command's, else those of a check; open the store.
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
-        check: Checks names, files and folders, and raises.
+        needs: Checks names, files and folders, and returns what it has opened.
 
     Raises:
         UnknownNameError: There is no such source, encoder or retrieval method.
         SourceError: An input file is missing.
         StoreError: The store cannot be opened.
     """
-    ready = _loaded(settings)
-    check(ready)
-    database = open_database(ready.store)
+    given = settings or load_settings()
+    ready = take_checked(given) or check(given, needs)
+    with_key = _with_keys(ready.settings)
+    if with_key is not ready.settings:
+        ready = replace(ready, settings=with_key)
+    _ = ready.database
     draw_arrows_by_steps()
     begin_stages()
-    return ValidatedInputs(ready, database)
+    return ready
 
 
 def collected_source(ready: ValidatedInputs) -> CollectedSource:
@@ -130,9 +114,8 @@ async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
         await model.close()
 
 
-def annotation_plan(settings: Settings) -> RunPlan:
-    """Return the plan of an annotation run by these settings, of which nothing is run or stored."""
-    ready = check_inputs(settings)
+def annotation_plan(ready: ValidatedInputs) -> RunPlan:
+    """Return the plan of an annotation run by these inputs, of which nothing is run or stored."""
     recipe = check_agents(ready.settings.committee, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, run, pending_rounds(ready.database, run))
@@ -140,7 +123,7 @@ def annotation_plan(settings: Settings) -> RunPlan:
 
 def checked_judge(settings: Settings) -> tuple[Settings, RecipeReference]:
     """Return settings with their keys, and the recipe of their agents, all checked."""
-    loaded = _loaded(settings)
+    loaded = _with_keys(with_named_encoders(settings))
     check_model(loaded.llm)
     return loaded, current_recipe(loaded.committee, require_shown=True)
 
@@ -156,7 +139,9 @@ def check_annotators(
     """Return the store, and committee and recipe of each annotator to compare, all checked."""
     from tasks.stages.compare_annotators import committees_of  # noqa: PLC0415 - imports Prefect
 
-    loaded = _loaded(settings)
+    given = settings or load_settings()
+    ready = take_checked(given) or check(given, lambda _: None)
+    loaded = _with_keys(ready.settings)
     models = models or [loaded.llm.model]
     committees = list(committees_of(loaded.committee, models, configurations))
     for each in committees:
@@ -164,14 +149,8 @@ def check_annotators(
     return loaded.store, [(each, current_recipe(each, require_shown=True)) for each in committees]
 
 
-def _loaded(settings: Settings | None) -> Settings:
-    """Return the settings with encoders by name, and with keys that are in Prefect's blocks.
-
-    The store's folder is absolute: workers of a cluster have working folders of their own.
-    """
-    settings = with_named_encoders(settings or load_settings())
-    store = settings.store.model_copy(update={"folder": settings.store.folder.absolute()})
-    settings = settings.model_copy(update={"store": store})
+def _with_keys(settings: Settings) -> Settings:
+    """Return the settings with keys that are in Prefect's blocks."""
     for name, section in (("llm", settings.llm), ("encoder", settings.encoder)):
         if section.api_key_block and not section.api_key:
             key = _secret(name, section.api_key_block)

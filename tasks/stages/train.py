@@ -17,7 +17,7 @@ from infra.identity import digest
 from infra.locks import locked
 from infra.ray import ensure_ray
 from infra.records import Record
-from infra.settings import EvaluationSettings, PublishSettings, RaySettings
+from infra.settings import EvaluationSettings, PublishSettings, RaySettings, Settings
 from infra.settings.training import TrainingSettings
 from infra.store import Database
 from tasks.benchmarks.beir import write_beir
@@ -28,6 +28,7 @@ from tasks.reports.text import counted
 from tasks.reports.training import TrainingReport, gains_of, training_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
+from tasks.runtime.input_checks import check_training
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
 from tasks.runtime.trainer import train_on_ray
@@ -137,6 +138,14 @@ class TrainingInput:
             base = encoders.get(base).spec.key
         recipe = self.recipe.model_dump_json()
         return digest("train", _VERSION, base, recipe, self.data.fingerprint)
+
+
+def open_input(settings: Settings, data: Path, test: Path | None) -> TrainingInput:
+    """Return the data of a training, checked and read."""
+    check_training(settings, {"data": data}, test)
+    opened = TrainingInput(data.resolve(), test and test.resolve(), settings.training)
+    _ = opened.data
+    return opened
 
 
 class TrainedEncoder(Record):

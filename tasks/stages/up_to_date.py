@@ -7,6 +7,7 @@ from infra.errors import StoreError
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
+from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.stages.annotate.plan import pending_rounds, taken_pairs
 from tasks.stages.annotate.run import AnnotationRun
@@ -14,7 +15,7 @@ from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
 from tasks.stages.labels import judging_recipe, label_sets
-from tasks.stages.preflight import ValidatedInputs, check_agents, collected_source
+from tasks.stages.preflight import check_agents, collected_source
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.report import report_file
 from tasks.stages.scoring import OpenBenchmark, score_method

@@ -11,9 +11,11 @@ import pytest
 from agents import check_model
 from sandbox.backends import make_sandbox
 from tasks.ranking.methods import Ranker
+from tasks.runtime.checked import check
+from tasks.runtime.input_checks import check_source
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
-from tasks.stages.preflight import check_agents, check_inputs
+from tasks.stages.preflight import check_agents
 from tasks.stages.scoring import OpenBenchmark, score_method
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
@@ -28,7 +30,6 @@ METHODS = 6  # five lexical ones and the encoder
 
 TWICE: dict[str, Callable[..., Any]] = {
     "checks of the model": check_model,
-    "preflights": check_inputs,
     "checks of the agents": check_agents,
     "recipes": current_recipe,
     "connections to the engine": make_sandbox,
@@ -96,6 +97,8 @@ def test_a_run_derives_checks_and_scores_once_and_later_runs_rank_nothing_again(
         assert {what: first.calls(function) for what, function in TWICE.items()} == dict.fromkeys(
             TWICE, 2
         ), "before a server starts, and in the flow, as deployments start it"
+        for once in (check, check_source):
+            assert first.calls(once) == 1, "the command hands its inputs on"
         assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
         assert first.calls(Ranker.rank) == 2 * METHODS, "each method on each export"
         assert first.calls(READ_CONTENT) == 2, "each export is read once"

@@ -13,7 +13,7 @@ from prefect.utilities.schema_tools.validation import validate
 
 from flows.entries import arguments_of, form_of
 from flows.leaderboard import leaderboard
-from flows.options import questions, settings_of
+from flows.options import fields_of, settings_of
 from flows.study_kape import study_kape
 from infra.errors import SettingsError
 from tests.flows.deployed import FORMS
@@ -47,7 +47,7 @@ def test_questions_stand_in_their_order(form: Callable[..., None]) -> None:
     places = [question["position"] for question in schema["properties"].values()]
     assert [*schema["properties"]] == [*form_of(form).parameters]
     assert places == list(range(len(places)))
-    asked = [each for each, question in questions(form) if question.title]
+    asked = [each for each, field in fields_of(form) if field.title]
     needed = [each.name for each in asked if each.default is each.empty]
     assert schema.get("required", []) == needed
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from annotated_types import Ge
 from typer._click import Command as AnyCommand
 from typer.core import TyperGroup
 from typer.testing import CliRunner
@@ -21,7 +22,8 @@ from typer.testing import CliRunner
 from flows.cli import commands
 from flows.cli import pipeline as cli_pipeline
 from flows.cli.app import app
-from flows.options import overrides_of, questions, settings_of
+from flows.cli.help import Helped
+from flows.options import fields_of, overrides_of, settings_of
 from infra.errors import EncoderError, SettingsError, SourceError
 from infra.settings import LanguageModelSettings, Settings, StoreSettings
 from infra.settings.presets import load_preset
@@ -52,6 +54,8 @@ for words in commands:
 def every_command(group: TyperGroup, words: str) -> Iterator[tuple[str, AnyCommand]]:
     """Yield each command that a person can type, of groups of either kind, and its words."""
     for name, command in group.commands.items():
+        assert isinstance(command, Helped)
+        command.complete()
         if isinstance(command, TyperGroup):
             yield from every_command(command, f"{words} {name}")
         else:
@@ -170,14 +174,16 @@ def test_help_says_how_long_lists_of_names_are_printed() -> None:
 @pytest.mark.parametrize(
     ("content", "words", "held"),
     [
-        ("", "benchmark", ("preset sample", "source stdlib-sample", "top-k 5", "reason all",
+        ("", "benchmark", ("preset sample", "source stdlib-sample", "top-k 5",
                            "model recorded/stdlib-sample", "store cosqa-data")),
         ("[source]\npath = 'src'\n", "benchmark", ("preset none", "source python-source",
                                                    "path src", "top-k 20", "encoder minilm")),
-        ("[search]\nencoders = ['codet5p', 'minilm']\n", "evaluate",
-         ("encoder codet5p, minilm", f"metric {', '.join(USUAL_METRICS)}", "top-k 5",
-          "method all lexical methods and the chosen encoders")),
-        ("preset = 'cosqa-plus-v2'\n", "annotate", ("preset cosqa-plus-v2", "limit all queries")),
+        ("[search]\nencoders = ['codet5p', 'minilm']\n", "collect",
+         ("encoder codet5p, minilm", "top-k 5")),
+        ("", "evaluate", (f"metric {', '.join(USUAL_METRICS)}",
+                          "method all lexical methods and the chosen encoders")),
+        ("preset = 'cosqa-plus-v2'\n", "annotate",
+         ("preset cosqa-plus-v2", "limit all queries", "reason all")),
         ("", "estimate", ("method the chosen encoders",)),
         ("", "diff", ("method none",)),
         ("", "train", ("method none further", "base minilm")),
@@ -255,10 +261,27 @@ def test_every_option_of_a_flow_s_command_sets_a_setting_that_there_is() -> None
     sections = Settings.sections()
     for words in ("benchmark", "collect", "annotate", "publish", "evaluate", "study", "train"):
         command = getattr(commands, words)
-        for parameter, question in questions(command):
-            section, _, key = question.setting.partition(".")
+        for parameter, asked in fields_of(command):
+            section, _, key = asked.setting.partition(".")
             assert not section or section in sections, parameter.name
-            assert not key or section == "source" or key in sections[section].model_fields
+            field = sections[section].model_fields.get(key) if key else None
+            assert not key or section == "source" or field, parameter.name
+            least = [each.ge for each in getattr(field, "metadata", ()) if isinstance(each, Ge)]
+            assert least in ([], [asked.min]), parameter.name
+
+
+def test_the_commands_show_what_most_need_and_take_the_rest() -> None:
+    shown = {
+        words: [each for each in command.params if not getattr(each, "hidden", False)]
+        for words, command in EVERY.items()
+    }
+    options = [each for params in shown.values() for each in params if each.opts[0][:2] == "--"]
+    assert len(options) <= 200
+    assert len(shown["cosqa benchmark"]) <= 16
+    for words in ("benchmark", "publish"):
+        assert "--index" in help_of(words), "it is named"
+    understand("cosqa benchmark --until-ranked 3 --margin .02 --index ivf --labels people")
+    understand("cosqa publish --queries cosqa=CoSQA/ --collection mine")
 
 
 def test_any_setting_can_be_given() -> None:
@@ -369,7 +392,7 @@ def test_the_sample_runs_where_no_input_is_named(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     asked: list[Settings] = []
-    monkeypatch.setattr(cli_pipeline, "run_flow", lambda _, settings: asked.append(settings))
+    monkeypatch.setattr(cli_pipeline, "run_flow", lambda _, ready: asked.append(ready.given))
     # input alone names no model
     monkeypatch.setattr(LanguageModelSettings, "require_model", lambda _: None)
     CliRunner().invoke(app, ["benchmark", *words])

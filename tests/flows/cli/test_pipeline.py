@@ -24,6 +24,8 @@ from infra.store import open_database
 from infra.store.corpus import replace_collections
 from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
+from tasks.runtime.checked import check
+from tasks.runtime.input_checks import check_source
 from tasks.sources import open_source, sources
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
@@ -71,6 +73,9 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with queries and codes, in which commands run no flow."""
     sources.get("jsonl").write_example(tmp_path)
+    checkpoint = tmp_path / "a b'\""
+    checkpoint.mkdir()
+    (checkpoint / "config.json").write_text('{"model_type": "roberta"}')
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COSQA_CONFIG", raising=False)
     monkeypatch.setattr(pipeline, "run_flow", lambda *_: None)
@@ -199,7 +204,7 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
-        print_plan(without_agents)
+        print_plan(check(without_agents, check_source))
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
         check_agents(without_agents.committee)
 
@@ -436,13 +441,36 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    for check in (
+    for asked in (
         lambda: check_agents(settings.committee),
         lambda: check_agents(verifying_committee(settings.committee, "spec")),
         lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
-            check()
+            asked()
+
+
+@pytest.mark.usefixtures("no_server")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("estimate", "--train", "bad.jsonl", "--queries", "good.jsonl"), "bad.jsonl"),
+        (("estimate", "--train", "good.jsonl", "--queries", "bad.jsonl"), "bad.jsonl"),
+        (("train", "--data", "bad.jsonl", "--base", "cnn"), "bad.jsonl"),
+        (("train", "--data", "empty", "--base", "cnn"), "empty"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    pairs = "".join(f'{{"query": "q {n}", "code": "def f{n}(): ..."}}\n' for n in range(9))
+    Path("good.jsonl").write_text(pairs)
+    Path("bad.jsonl").write_text(pairs + '{"query": "q", "code": \n')
+    refused = told(*words)
+    assert said in refused
+    assert "ServerStarted" not in refused
 
 
 @pytest.mark.usefixtures("no_server", "answering_model")

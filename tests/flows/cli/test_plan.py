@@ -14,6 +14,8 @@ from infra.records import Candidate
 from infra.settings import load_settings
 from infra.store import candidates, corpus, open_database
 from tasks.reports.plan import RunPlan
+from tasks.runtime.checked import check
+from tasks.runtime.input_checks import check_source
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 from tasks.stages.preflight import annotation_plan
@@ -68,7 +70,7 @@ def test_a_plan_counts_each_round_and_the_limit(options: list[str]) -> None:
             "store": {"folder": options[5]},
             "llm": {"model": "openai/gpt-4o-mini"},
         }
-        return annotation_plan(load_settings(given | changed))
+        return annotation_plan(check(load_settings(given | changed), check_source))
 
     once = planned()
     assert (once.taken, once.pending) == (3, 3)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow(60)
 COMMAND = """
 import sys, time, types
 from flows.cli import main
-from flows.runtime import flow_state
+from flows.runtime.command_run import flow_state
 
 def app():
     from prefect import flow, task

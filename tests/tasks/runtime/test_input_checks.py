@@ -1,4 +1,7 @@
-"""Laws of the names that a flow goes on with."""
+"""Laws of the names that a flow goes on with, and of the check that is made once.
+
+Covers `tasks.runtime.input_checks`, `tasks.runtime.checked`.
+"""
 
 import gzip
 from collections.abc import Callable
@@ -14,8 +17,10 @@ from infra.settings import (
     PublishSettings,
     SearchSettings,
     Settings,
+    SourceSettings,
 )
 from tasks.encoders import encoders
+from tasks.runtime.checked import check, handed_on, take_checked
 from tasks.runtime.input_checks import (
     check_challenge,
     check_comparison,
@@ -127,7 +132,32 @@ def test_a_method_s_encoder_without_a_checkpoint_is_refused_before_anything_star
 ) -> None:
     lacking = settings(("minilm",), ("bm25", method))
     folders = EncoderSettings(checkpoints={"codebert-search": tmp_path})
-    for check in (partial(check_comparison, benchmarks=[]), check_source):
+    for needs in (partial(check_comparison, benchmarks=[]), check_source):
         with pytest.raises(EncoderError, match="give --checkpoint codebert-search=FOLDER"):
-            check(lacking)
-        check(lacking.model_copy(update={"encoder": folders}))
+            needs(lacking)
+        needs(lacking.model_copy(update={"encoder": folders}))
+
+
+def test_a_flow_takes_what_its_command_has_checked_once_and_for_the_same_settings() -> None:
+    ready = check(Settings(), lambda _: "opened")
+    with handed_on(ready):
+        assert take_checked(Settings()) is ready
+        assert take_checked(Settings()) is None, "a flow that it starts checks its own"
+    with handed_on(ready):
+        assert take_checked(Settings(search=SearchSettings(top_k=3))) is None
+    with handed_on(ready):
+        pass
+    assert take_checked(Settings()) is None, "the command has ended"
+
+
+@pytest.mark.parametrize("queries", ["cosq=CoSQA/", "cosq", "cosqa-pls=x", "codesearchne"])
+def test_a_misspelt_source_of_queries_is_answered_with_what_was_meant(queries: str) -> None:
+    source = SourceSettings.model_validate({"name": "jsonl", "path": ".", "queries": queries})
+    with pytest.raises(UnknownNameError, match="did you mean 'co"):
+        check_source(Settings(source=source))
+
+
+def test_metrics_that_are_misspelt_are_answered_before_anything_is_ranked() -> None:
+    evaluation = EvaluationSettings(methods=("bm25",), metrics=("NDGC@10",))
+    with pytest.raises(UnknownNameError, match="did you mean 'NDCG'"):
+        check_source(Settings(evaluation=evaluation))
