@@ -72,7 +72,8 @@ class StubRules:
 
     Attributes:
         stand_ins: What takes the place of a made up name: calls of it give nothing, or it gives
-            itself and is no value at all.
+            itself and is no value at all. Without any (Python) a failure rests on stubs where one
+            of them raised.
     """
 
     stand_ins: tuple[str, ...] = ()

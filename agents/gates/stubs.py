@@ -46,20 +46,8 @@ _COMPARING = {
 }  # fmt: skip
 
 
-def _is_import_or_none(node: ast.stmt) -> bool:
-    match node:
-        case ast.Import() | ast.ImportFrom() | ast.Assign(value=ast.Constant(value=None)):
-            return True
-    return False
-
-
 class PythonStubs(StubRules):
     """The rules for stubs of code in Python."""
-
-    stand_ins = (
-        "{} = lambda *_, **__: None",
-        "{} = type('X', (), {{n: lambda one, *_: one for n in ('__call__', '__getattr__')}})()",
-    )
 
     def _fault_of_text(self, text: str, code: str) -> str:
         try:
@@ -82,14 +70,6 @@ class PythonStubs(StubRules):
         tree.body = [one for one in tree.body if not any(_faults_of_statement(one, lacking, known))]
         left = ast.unparse(tree)
         return "" if self.fault_of(left, code) else left
-
-    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
-        """Return imports and what is None, which says nothing, and the names that others bind."""
-        tree = parse_or_none(stubs)
-        nodes = tree.body if tree else []
-        kept = [node for node in nodes if _is_import_or_none(node)]
-        names = (name for node in nodes if node not in kept for name in names_bound_by(node))
-        return [*map(ast.unparse, kept)], sorted({*names})
 
 
 PYTHON_STUBS = PythonStubs()
