@@ -96,6 +96,7 @@ def benchmark(
     "cosqa collect --source jsonl --path my-folder",
     "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
     panel="Build",
+    quiet=("reread", "index", "checkpoint"),
 )
 def collect(
     preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
@@ -119,7 +120,7 @@ def collect(
     "cosqa annotate --reason new_queries --reason failed --budget-usd 5",
     "cosqa annotate --until-ranked 3 --method bm25 --method minilm",
     panel="Build",
-    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
+    quiet=(*o.STORED_INPUT, *o.STORED_CANDIDATES, "accept_gold", "margin"),
 )
 def annotate(
     preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
@@ -144,7 +145,7 @@ def annotate(
     "cosqa publish",
     "cosqa publish --output cosqa-benchmarks-2",
     panel="Build",
-    quiet=o.STORED_INPUT + o.STORED_CANDIDATES,
+    quiet=(*o.STORED_INPUT, *o.STORED_CANDIDATES, "accept_gold"),
 )
 def publish(
     preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
@@ -169,6 +170,7 @@ def publish(
     "cosqa repair beir/mine --method bm25 --method minilm --plan",
     "cosqa repair beir/mine --method bm25 --model openai/gpt-4o-mini --budget-usd 5",
     panel="Build",
+    quiet=("limit", "accept_gold", "metrics", "checkpoint", "unlicensed", "sets"),
 )
 def repair(
     benchmark: o.Repaired, pool: o.Pool = 10, *, plan: o.PlanOfRepair = False,

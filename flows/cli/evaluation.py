@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.cli.output import print_block, print_blocks, print_table, say, terminal_width
+from flows.cli.pipeline import print_run_plan
 from tasks.reports.circularity import circularity_notes, flags_table
 from tasks.reports.corrected import CorrectedScores, corrected_figures
 from tasks.reports.diff import (
@@ -18,7 +19,7 @@ from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
 from tasks.reports.leaderboard import MethodRow, scored_over
-from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
+from tasks.reports.plan import RunPlan
 from tasks.reports.repair import CHANGES, places_table, repair_summary
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
@@ -127,16 +128,6 @@ def print_repair(done: WrittenRepair | RunPlan) -> None:
     say(f"labels that changed: {done.folder / CHANGES}")
     say(f"for the maintainers: {done.folder / 'maintainers.md'}")
     say(f"repair: {page}")
-
-
-def print_run_plan(plan: RunPlan) -> None:
-    """Print the plan of an annotation run."""
-    print_block(
-        plan_table(plan),
-        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
-        rest="a wider terminal",
-        note="\n".join(plan_notes(plan)),
-    )
 
 
 def print_score_changes(changes: Sequence[ScoreChange], page: str) -> None:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from flows.cli.evaluation import print_run_plan
 from flows.cli.output import print_block, say
 from flows.options import SAMPLE, Overrides
 from flows.runtime import flow_state
@@ -12,6 +11,7 @@ from infra.settings import StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
+from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
 from tasks.reports.run import BenchmarkScores, scores_table
 from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
@@ -136,6 +136,16 @@ def print_plan(ready: ValidatedInputs) -> None:
         )
         return
     print_run_plan(plan)
+
+
+def print_run_plan(plan: RunPlan) -> None:
+    """Print the plan of an annotation run."""
+    print_block(
+        plan_table(plan),
+        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
+        rest="a wider terminal",
+        note="\n".join(plan_notes(plan)),
+    )
 
 
 def generate(ready: ValidatedInputs) -> None:

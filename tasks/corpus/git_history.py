@@ -163,6 +163,7 @@ class OpenHistory:
             except FileNotFoundError:
                 raise SourceError("git is not installed: install it to read a history") from None
 
+        self._place = objects.parent.parent
         self._log = start(*_LOG, "--end-of-options", head, "--")
         self._texts = start("cat-file", "--batch")
         self._timer = Timer(_SECONDS, self._end)
@@ -202,8 +203,9 @@ class OpenHistory:
                 found = True
         if self._log.wait() or not found:
             raise SourceError(
-                "the git history cannot be read to its end: it is damaged, or too large to read "
-                f"in {_SECONDS:.0f} s: clone it anew, or give --set source.commits.commits=N"
+                f"the git history of {printable(self._place)} cannot be read to its end: it is "
+                f"damaged, or too large to read in {_SECONDS:.0f} s: clone it anew, or give --set "
+                "source.commits.commits=N"
             )
         yield Commit(identity, subject, files, changes)
 

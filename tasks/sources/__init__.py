@@ -223,7 +223,8 @@ class Parts(NamedTuple):
         queries = Part.of(asked, source)
         name, is_named, _ = asked.partition("=")
         is_meant = is_named or get_close_matches(name, sources.names(), 1)
-        if queries is None and is_meant and "/" not in name and not Path(asked).exists():
+        is_file = "/" in name or Path(name).suffix or Path(asked).exists()
+        if queries is None and is_meant and not is_file:
             sources.get(name)
         parts = cls(queries, tuple(part for _, part in codes if part))
         for name in source.options_of_parts:

@@ -71,7 +71,7 @@ async def test_claims_that_were_never_run_stand_alone(bench: Bench, pair: Pair) 
     made = await bench.committee(FakeSandbox(claims_run()), configuration="spec").judge(pair)
     account = account_of(made)
     assert account is not None
-    assert [item.run for item in account.claims] == [None] * 2
+    assert [item.run for item in account.claims] == [None] * 4
 
 
 async def test_a_pair_that_was_judged_otherwise_has_no_account(bench: Bench, pair: Pair) -> None:
