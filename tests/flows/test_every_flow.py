@@ -134,6 +134,7 @@ PLAN = "plan what to judge of jsonl by openai/scripted"
 CHOOSE, SHARDS = "choose the pairs of jsonl", "judge pairs of jsonl by openai/scripted"
 LABELS = "labels of jsonl by openai/scripted"
 REPORT = "report on jsonl"
+STANDING = "compare the first methods on jsonl"
 BOARD = "compare all methods on jsonl-agents"
 POOL = "add unjudged results of jsonl-agents to its pool"
 STUDY, OVERLAP = "report the study of jsonl", "compare the encoders' candidates of jsonl"
@@ -166,7 +167,8 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     | {(LABELS, "publish jsonl-agents"), ("publish jsonl-agents", REPORT)}
     | scored("jsonl", "publish jsonl", REPORT)
     | scored("jsonl-agents", "publish jsonl-agents", REPORT),
-    "annotate": path(FIND.format(4), PLAN, CHOOSE, SHARDS, LABELS),
+    "annotate": path(FIND.format(4), PLAN, CHOOSE, SHARDS, LABELS, STANDING)
+    | path(FIND.format(4), "rank the codes of jsonl by each method"),
     "collect": path(READ, EMBED, FIND.format(5)),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),
