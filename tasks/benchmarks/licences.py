@@ -87,7 +87,10 @@ _STATED = re.compile(  # in the front matter of the hub's dataset cards, alone o
     r"""---\n(?:(?!---).*\n)*?license:\s*(?:-\s*)?["']?([\w.+-]+)"""
 )
 _BETWEEN = re.compile(r" and | or |[()]")
-_LICENCE_FILE = re.compile(r"(un)?licen[cs]e|copying", re.IGNORECASE)
+_LICENCE_FILE = re.compile(
+    r"((un)?licen[cs]e|copying)(?!.*\.(c|cpp|css|go|h|html|java|js|json|jsx|[cm]js|php|pyi?|rb|rs|ts)$)",
+    re.IGNORECASE,
+)
 _LONGEST = 200_000  # characters of a text that are looked at
 # "not under the MIT License", but "not … except in compliance with the Apache License" permits.
 _DENIED = re.compile(

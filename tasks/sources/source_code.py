@@ -102,7 +102,8 @@ class SourceCode(Source[SourceCodeOptions]):
     def chosen(self) -> Iterable[object]:
         """Return the options, and where the files come from."""
         files = self._files
-        origin = files.licence, files.revision, files.location, sorted(files.own_licences.items())
+        below = sorted((str(folder), licence) for folder, licence in files.own_licences.items())
+        origin = files.licence, files.revision, files.location, below
         return [*super().chosen(), self._documented, *origin, [*map(printable, files.outside)]]
 
     @property

@@ -265,6 +265,7 @@ def test_beirs_metadata_has_what_is_known_of_a_code(tmp_path: Path) -> None:
         ({"LICENSE": "MIT License"}, "", UNKNOWN),
         ({"LICENSE": "MIT License", "package/src/COPYING": "CC0 1.0"}, ".", "CC0-1.0"),
         ({"LICENSE": "MIT License", "package/LICENSE": "All rights reserved."}, ".", UNKNOWN),
+        ({"LICENSE": "MIT License", "package/licences.py": "NAMES = 'CC0 1.0'"}, ".", "MIT"),
     ],
 )
 def test_code_is_under_the_nearest_licence_up_to_the_root_of_its_repository(

@@ -120,6 +120,10 @@ def test_repositories_beside_each_other_have_their_own_licences(tmp_path: Path) 
     assert found == {"go": "", "java": ""} | dict.fromkeys(
         ("javascript", "php", "python", "ruby"), "MIT"
     )
+    settings = SourceSettings.model_validate({"name": "source-code", "path": tmp_path})
+    former = open_source(settings).fingerprint()
+    (tmp_path / "two" / "LICENSE").write_text("Apache License, Version 2.0")
+    assert open_source(settings).fingerprint() != former
     outside = write(tmp_path / "outside", {"LICENSE": "The MIT License (MIT)"})
     folder = write(tmp_path / "code", {"one/a.go": SIX["one/a.go"]})
     (folder / "one" / "LICENSE").symlink_to(outside / "LICENSE")
