@@ -20,10 +20,9 @@ pytestmark = [
     pytest.mark.usefixtures("engine"),
     pytest.mark.skipif(not ADDRESS, reason="COSQA_LOCAL_MODEL names no server of a real model"),
 ]  # fmt: skip
-PAIRS = 10
 
 
-def test_ten_pairs_are_judged_to_the_end_and_no_reply_is_asked_for_twice(
+def test_pairs_are_judged_to_the_end_and_no_reply_is_asked_for_twice(
     folder: Path, prefect_server: str
 ) -> None:
     env = environment(
@@ -34,11 +33,11 @@ def test_ten_pairs_are_judged_to_the_end_and_no_reply_is_asked_for_twice(
     )
     del env["COSQA_LLM__MAX_RETRIES"], env["COSQA_ANNOTATION__MAX_TRY_TIME"]
     world = World(folder, env)
-    world.write(list(CASES.values())[:PAIRS])
+    world.write(list(CASES.values()))
     ran = world.run_alone("benchmark")
     assert ran.returncode == 0, ran.stdout
     statuses = [str(status) for (status,) in world.rows("SELECT status FROM annotations")]
-    assert len(statuses) == PAIRS, ran.stdout
+    assert len(statuses) == len(CASES), ran.stdout
     assert "failed" not in statuses, "a slow reply is no failure"
     asked = "SELECT count(*), count(DISTINCT prompt_digest) FROM llm_calls WHERE NOT cached"
     [(sent, distinct)] = world.rows(asked)
