@@ -284,7 +284,7 @@ class ClaimTester:
         runs = tuple(_discard_stub_failure(one, claims, by_stubs) for one in runs)
         try:
             if any(one.outcome != "not_run" for one in runs):
-                report = await self.validator.validate(pair, draft, result, tools.box)
+                report = await self.validator.validate(pair, draft, result, tools.box, by_stubs)
         finally:
             tools.trace.add_execution(draft, result, report)
         return runs, report

@@ -68,15 +68,7 @@ def can_be_improved(report: OracleReport) -> bool:
 
 
 class StubRules:
-    """The rules for stubs of code in one language (`agents.gates.stubs`); by default none may be.
-
-    Attributes:
-        stand_ins: What takes the place of a made up name: calls of it give nothing, or it gives
-            itself and is no value at all. Without any (Python) a failure rests on stubs where one
-            of them raised.
-    """
-
-    stand_ins: tuple[str, ...] = ()
+    """The rules for stubs of code in a language (`agents.gates.stubs`); by default none may be."""
 
     def fault_of(self, text: str, code: str) -> str:
         """Return why lines cannot be stubs of a code, "" where they can, or there are none."""
@@ -96,18 +88,13 @@ class StubRules:
         """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
         return ""
 
-    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:  # noqa: ARG002 - by default
-        """Return imports and what says nothing, and the names that others bind."""
-        return [], []
+    def replaced(self, stubs: str) -> tuple[str, ...]:  # noqa: ARG002 - by default
+        """Return other stubs in place of what an agent made up, by default ().
 
-    def replaced(self, stubs: str) -> tuple[str, ...]:
-        """Return other stubs in place of what an agent made up, () where that is nothing.
-
-        Imports stay. A failure that is the same with each of them does not rest on the stubs.
+        A failure that is the same with each of them does not rest on the stubs. Without any
+        (Python) it rests on them where one of them raised.
         """
-        kept, names = self._parts_of(stubs)
-        made = ("\n".join((*kept, *map(one.format, names))) for one in self.stand_ins)
-        return tuple(made) if names else ()
+        return ()
 
 
 class ProgramRules(ABC):

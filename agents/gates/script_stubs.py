@@ -23,16 +23,15 @@ _DEFINITIONS = _DECLARATIONS | {
     "function_declaration", "generator_function_declaration", "class_declaration", "comment",
     "empty_statement",
 }  # fmt: skip
+_STAND_INS = (  # calls give nothing; it gives itself and is no value at all
+    "const {} = function () {{}};",
+    "const {0} = new Proxy(Map, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
+)
 _LANGUAGE = JavaScript()
 
 
 class ScriptStubs(StubRules):
     """The rules for stubs of code in JavaScript."""
-
-    stand_ins = (
-        "const {} = function () {{}};",
-        "const {0} = new Proxy(Map, {{ get: () => {0}, apply: () => {0}, construct: () => {0} }});",
-    )
 
     def _fault_of_text(self, text: str, code: str) -> str:
         lacking, root = _LANGUAGE.undefined_names(code), _root_of(text)
@@ -51,13 +50,15 @@ class ScriptStubs(StubRules):
         fitting = "\n".join(left)
         return "" if self._fault_of_text(fitting, code) else fitting
 
-    def _parts_of(self, stubs: str) -> tuple[list[str], list[str]]:
-        """Return the statements that require modules by their names, and the names of others."""
+    def replaced(self, stubs: str) -> tuple[str, ...]:
+        """Return other stubs in place of what an agent made up; modules required by name stay."""
         root = _root_of(stubs)
         nodes = root.named_children if root else []
         kept = [node for node in nodes if _is_import(node) and _names_of(node) <= MODULES]
-        names = (name for node in nodes if node not in kept for name in _names_of(node))
-        return [*map(text_of, kept)], sorted({*names})
+        names = sorted({name for node in nodes if node not in kept for name in _names_of(node)})
+        lines = [*map(text_of, kept)]
+        made = ("\n".join((*lines, *map(one.format, names))) for one in _STAND_INS)
+        return tuple(made) if names else ()
 
 
 def _names_of(statement: Node) -> set[str]:

@@ -1,7 +1,7 @@
 """The validator of oracles, which checks executed test programs by all gates."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -46,11 +46,17 @@ class OracleValidator:
     scaffolding: bool = True
 
     async def validate(
-        self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
+        self,
+        pair: Pair,
+        draft: Draft,
+        result: ExecutionResult,
+        box: Box,
+        by_stubs: Collection[str] | None = None,
     ) -> OracleReport:
         """Return the gates that the program fails, cheap ones first.
 
         A program that fails on the code itself is not run on mutants: it would fail on each.
+        Whoever knows its `failures_by_stubs` gives them, so that these are not run again.
         """
         rules, code = self.rules, pair.code.text
         outcome = rules.outcome_of(result, draft.program, code, draft.support_code)
@@ -58,7 +64,9 @@ class OracleValidator:
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
         if not faults:
             faults |= await self._faults_of_repetition(draft, result, box)
-        if not faults and await self.failures_by_stubs(pair, draft, result, box):
+        if not faults and by_stubs is None:
+            by_stubs = await self.failures_by_stubs(pair, draft, result, box)
+        if not faults and by_stubs:
             faults = {Gate.KILLS_MUTANTS: _BY_STUBS}
         if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
