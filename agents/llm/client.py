@@ -233,7 +233,9 @@ class LanguageModel:
         """Return a reply, stored before anything else happens to it; a sure failure is free."""
         limits = token_limits(request, self._max_tokens)
         most_usd = self._transport.price_of(limits)
-        async with self._ledger.reserved(limits.total, most_usd) as commit:
+        # Replies wait for a small request that checks the server: it stands behind no pair's.
+        is_ahead = request.role == HARMLESS.role
+        async with self._ledger.reserved(limits.total, most_usd, is_ahead=is_ahead) as commit:
             raw = await self._ledger.wait_for(
                 self._transport.request(request.messages, request.reply_schema, form)
             )

@@ -54,6 +54,7 @@ class Reservation(NamedTuple):
         paced_tokens: Tokens that count for the limit of tokens a minute; 0 before its turn.
         has_turn: Whether the request may be sent.
         is_last: Whether it is not to be repeated, as the provider has not answered for minutes.
+        is_ahead: Whether it is sent before those that wait for the server's pace.
     """
 
     number: int
@@ -63,6 +64,7 @@ class Reservation(NamedTuple):
     paced_tokens: float = 0.0
     has_turn: bool = False
     is_last: bool = False
+    is_ahead: bool = False
 
 
 class Ledger(ABC):
@@ -191,15 +193,18 @@ class Ledger(ABC):
             yield
 
     @asynccontextmanager
-    async def reserved(self, tokens: int, usd: float | None) -> AsyncIterator[Commit]:
+    async def reserved(
+        self, tokens: int, usd: float | None, *, is_ahead: bool = False
+    ) -> AsyncIterator[Commit]:
         """Reserve the most that a request may take; the block runs once it may be sent.
 
         The block gets a function that commits the tokens and the price that the request took, with
         its replies; a price of None counts as the highest one. Where it is not called, the
         reservation is abandoned, or given back after an error that says that nothing is billed.
-        Errors and arguments are those of `reserve`.
+        One that is ahead waits for none that waits for the server's pace. Errors and other
+        arguments are those of `reserve`.
         """
-        reservation = await self.reserve(tokens, usd)
+        reservation = (await self.reserve(tokens, usd))._replace(is_ahead=is_ahead)
         try:
             if not reservation.has_turn:
                 reservation = await self.take_turn(reservation)
@@ -285,10 +290,11 @@ class JournalLedger(Ledger):
     async def take_turn(self, reservation: Reservation) -> Reservation:
         """Wait until a request may be sent."""
         number, paced_tokens = reservation.number, 0.0
-        await self._limiter.enter(number)
+        if not reservation.is_ahead:
+            await self._limiter.enter(number)
         if self._is_paced:
             paced_tokens = await self._pace.take_turn(reservation.tokens)
-            self._limiter.begin(number)
+        self._limiter.begin(number)
         if number not in self._in_flight:  # it was cancelled meanwhile, where nobody waits
             self._limiter.leave(number, is_reply=False)
         return reservation._replace(

@@ -14,7 +14,8 @@ from tests.agents.conftest import CLEAR, Bench, rule
 from tests.fakes.llm_server import ScriptedServer
 
 CONTEXT = 2_048
-SCRIPT = [rule("screener", CLEAR), rule("probe", {"reply": {"verdict": "yes"}})]
+STEPS = {"screener": CLEAR, "probe": {"reply": {"verdict": "yes"}}}
+SCRIPT = [rule(role, step) for role, step in STEPS.items()]
 Count = Callable[[int], int]
 
 
@@ -58,6 +59,16 @@ async def test_a_server_that_cuts_prompts_is_told_with_its_setting(bench: Bench)
     assert isinstance(ends[1], PromptsCutError)
     assert ends[2:] == [ends[1], ends[1]], "no more is paid for"
     assert server.count("screener") == 2
+
+
+async def test_the_check_of_a_server_stands_behind_no_pair(bench: Bench) -> None:
+    slow = [rule(role, {**step, "delay_s": 0.1}) for role, step in STEPS.items()]
+    server = bench.serve(slow, kind=Counting)
+    model = bench.model()
+    ends = await asyncio.gather(*[screen(model, 2_100 + 3 * number) for number in range(200)])
+    assert any(isinstance(end, PromptsCutError) for [end] in ends)
+    roles = [call["role"] for call in server.calls]
+    assert roles.index("probe") < 100, "while most pairs wait for their turn"
 
 
 @pytest.mark.parametrize("context", [300, 1_500, 2_000])
