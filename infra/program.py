@@ -10,7 +10,6 @@ from pathlib import Path
 
 from infra.identity import mark
 
-
 _NO_TEXT = {"__pycache__", ".md"}
 
 

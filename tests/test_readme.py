@@ -1,6 +1,7 @@
 """The law of the pages: what they tell people to type is taken, and their links lead somewhere."""
 
 import ast
+import json
 import re
 import shlex
 from collections import Counter
@@ -10,6 +11,7 @@ from pathlib import Path
 import typer
 
 from flows.cli.app import app
+from infra.records import Code, Query
 from tests.test_layout import MODULES, PACKAGES, ROOT
 
 FIRST = ROOT / "README.md"
@@ -72,6 +74,30 @@ def test_every_page_is_reached_from_the_first() -> None:
         waiting += found - reached
         reached |= found
     assert reached == {*PAGES}
+
+
+def test_the_page_of_layers_names_every_folder_of_tasks() -> None:
+    folders = {path.parent.name for path in ROOT.glob("tasks/*/__init__.py")}
+    assert folders <= {*re.findall(r"\b(\w+)(?=[/`])", PAGES[ROOT / "infra" / "README.md"])}
+
+
+# The example.
+
+
+def test_the_pair_that_is_judged_as_an_example_is_one_of_the_packaged_sample() -> None:
+    page = PAGES[ROOT / "agents" / "README.md"].partition("\n## Configurations\n")[0]
+    folder = ROOT / "tasks" / "sources" / "sample"
+    files = (folder / "queries.jsonl", folder / "codes.jsonl", *ROOT.glob("agents/llm/recorded/*"))
+    sample = "".join(file.read_text("utf-8") for file in files if file.suffix == ".jsonl")
+    blocks = re.findall(r"```\n(.*?)```", page, re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line]
+    assert len(lines) > 10
+    told = [json.dumps(line.removeprefix("query: "), ensure_ascii=False)[1:-1] for line in lines]
+    assert [line for line in told if line not in sample] == []
+    [(query, code)] = re.findall(r"cosqa pair\s(q\w+) (c\w+)`", page)
+    texts = {str(text) for line in sample.splitlines() for text in json.loads(line).values()}
+    assert len({text for text in texts if Query.of(text).query_id.startswith(query)}) == 1
+    assert len({text for text in texts if Code.of(text).code_id.startswith(code)}) == 1
 
 
 # Length and repetition.
