@@ -81,6 +81,20 @@ def test_the_page_of_layers_names_every_folder_of_tasks() -> None:
     assert folders <= {*re.findall(r"\b(\w+)(?=[/`])", PAGES[ROOT / "infra" / "README.md"])}
 
 
+def test_the_glossary_has_the_words_that_stay() -> None:
+    words = {
+        "claim",
+        "recipe",
+        "round",
+        "gold question",
+        "oracle",
+        "screener",
+        "arbiter",
+        "adapter",
+    }
+    assert words <= {*re.findall(r"(?m)^\| ([a-z ]+) \|", PAGES[ROOT / "tasks" / "README.md"])}
+
+
 # The example.
 
 
@@ -133,7 +147,7 @@ ERRORS = PAGES[ROOT / "flows" / "ERRORS.md"]
 MESSAGES = re.findall(r"(?m)^\| `(.+?)` \|", ERRORS)
 
 
-def wording(node: ast.expr) -> str:
+def wording(node: ast.AST) -> str:
     """Return what a text says, each value in it as an ellipsis."""
     if isinstance(node, ast.JoinedStr):
         return "".join(map(wording, node.values))
@@ -153,6 +167,7 @@ def unsaid(messages: list[str]) -> list[str]:
     """Return the messages that no text of the program has."""
     trees = (ast.parse((ROOT / module).read_text("utf-8")) for module in MODULES)
     texts = "\n".join(text for tree in trees for text in texts_of(tree))
+    texts += (ROOT / "infra" / "docker" / "ensure_engine.sh").read_text("utf-8")
     return [message for message in messages if message not in texts]
 
 

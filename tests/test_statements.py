@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from flows.cli.tools import Kind
 from flows.options import fields_of, overrides_of
@@ -464,14 +465,21 @@ def number_faults(text: Text) -> Iterator[str]:
 _SETTING = re.compile(
     rf"COSQA_([A-Z]+)__([A-Z_]+)|(?<![\w./])({'|'.join(SECTIONS)})\.([a-z_]+)(?![\w/(])"
 )
+_DEFAULTS = {
+    str(field.default) for model in SECTIONS.values() for field in model.model_fields.values()
+}
 _NUMBER = re.compile(r"(?<![\w.:-])(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?![\w:]|\.\d)")
 _STATEMENT = re.compile(r"(?<=[.:;])\s+|\n\s*\n|\n(?=\|)|\n(?=- )")
 
 
 def default_faults(text: Text) -> Iterator[str]:
-    """Yield numbers beside a setting's name, in a sentence or row of a page, but its default."""
+    """Yield numbers beside a setting's name, in a sentence or row of a page, but its default.
+
+    Likewise what is called the default, and is none of any setting.
+    """
     if not text.place.endswith(".md") or text.place == "CHANGELOG.md":
         return
+    yield from {*re.findall(r"`([\w-]+)` \(default\)", text.words)} - _DEFAULTS
     for statement in _STATEMENT.split(_BLOCK.sub("\n\n", text.words)):
         names = [span for _, span in _SPAN.findall(statement) if "=" not in span]
         named = [
@@ -489,7 +497,7 @@ def default_faults(text: Text) -> Iterator[str]:
 def defaults_of(name: str) -> Iterator[float]:
     """Yield a setting's default where it is a number; of a source's option that of each source."""
     section, key = name.split(".")
-    models = [SECTIONS[section]] if section in SECTIONS else []
+    models: list[type[BaseModel]] = [SECTIONS[section]] if section in SECTIONS else []
     models += [sources.get(each).Options for each in sources] if section == "source" else []
     for model in models:
         default = model.model_fields[key].default if key in model.model_fields else None
@@ -712,6 +720,7 @@ WRONG = (
     ("tasks/benchmarks/README.md", "(`elasticsearch`)", "(`lucene-2`)", "elasticsearch"),
     ("agents/README.md", "`COSQA_ANNOTATION__IN_FLIGHT` (64)",
      "`COSQA_ANNOTATION__IN_FLIGHT` (256)", "annotation.in_flight: 256"),
+    ("agents/README.md", "`spec` (default)", "`paper` (default)", "paper"),
     ("tasks/search/README.md", "`search.top_k` (20)", "`search.top_k` (5)", "search.top_k: 5"),
     ("agents/README.md", "Six requests are sent", "Four requests are sent",
      "Four requests are sent at first"),
@@ -772,6 +781,10 @@ def test_what_was_said_and_is_not_so_is_found(
         ("infra/deploy/compose.yml starts it", "infra/deploy/compose.yml"),
         ("`infra.store.labels.no_such_name` does", "infra.store.labels.no_such_name"),
         ("the encoder `all-minilm-l3`", "all-minilm-l3"),
+        ("`sandbox.memory_mb` (1,024) bounds it", "sandbox.memory_mb: 1,024"),
+        ("- at most `COSQA_LLM__MAX_RETRIES` (5)", "llm.max_retries: 5"),
+        ("| name |\n| `gates.min_mutation_score` | .4 of them |", "gates.min_mutation_score: .4"),
+        ("`source.documentation_queries`, 250 in each", "source.documentation_queries: 250"),
         ("and writes `statistics.html`", "statistics.html"),
     ],
 )
