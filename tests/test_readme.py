@@ -83,15 +83,8 @@ def test_the_page_of_layers_names_every_folder_of_tasks() -> None:
 
 def test_the_glossary_has_the_words_that_stay() -> None:
     words = {
-        "claim",
-        "recipe",
-        "round",
-        "gold question",
-        "oracle",
-        "screener",
-        "arbiter",
-        "adapter",
-    }
+        "claim", "recipe", "round", "gold question", "oracle", "screener", "arbiter", "adapter",
+    }  # fmt: skip
     assert words <= {*re.findall(r"(?m)^\| ([a-z ]+) \|", PAGES[ROOT / "tasks" / "README.md"])}
 
 

@@ -432,7 +432,18 @@ _NONE, *_SOME = SAMPLE["queries_by_matches"]
 _MATCHES = f"{SAMPLE['matches']}; {', '.join(map(str, [*_SOME, _NONE]))}"
 _SCORES: dict[str, dict[str, float]] = SAMPLE["scores"]
 _MRR = ", ".join(f"{_SCORES[name]['MRR']:.3f}"[1:] for name in ("bm25", "tf-idf", "minilm"))
+
+
+def _usual(command: str, name: str) -> str:
+    """Return what an option is where it is not given."""
+    [option] = [each for each in EVERY[command].params if each.name == name]
+    return str(option.default)
+
+
 NUMBERS = {
+    r"on pages, at http://127\.0\.0\.1:(\d+)": _usual("cosqa browse", "port"),
+    r"among their first (\d+) without a\s+grade": _usual("cosqa repair", "pool"),
+    r"in the UI at http://127\.0\.0\.1:(\d+)": _usual("cosqa server", "port"),
     r"rest on a run; on a run that an arbiter doubts; on reading \| (.+?) \|":
         f"{_RUN}; {_DOUBTED}; {_READ}",
     r"matches; queries with one[^|]*\| (.+?) \|": _MATCHES,
