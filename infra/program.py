@@ -10,6 +10,8 @@ from pathlib import Path
 
 from infra.identity import mark
 
+_NO_TEXT = {"__pycache__", ".md"}
+
 
 @cache
 def program_digest(names: tuple[str, ...], libraries: tuple[str, ...] = ()) -> str:
@@ -17,7 +19,7 @@ def program_digest(names: tuple[str, ...], libraries: tuple[str, ...] = ()) -> s
 
     Args:
         names: Modules, with files beside them of the same name, as of SQL; and packages with all
-            files below their folders, templates included.
+            files below their folders, templates included, but for pages.
         libraries: Distributions whose versions count; the interpreter's always does.
     """
     texts = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _files(names)]
@@ -29,7 +31,7 @@ def _files(names: Sequence[str]) -> Iterator[Path]:
         module = importlib.import_module(name)
         for folder in getattr(module, "__path__", ()):
             found = (file for file in sorted(Path(folder).rglob("*")) if file.is_file())
-            yield from (file for file in found if file.parent.name != "__pycache__")
+            yield from (file for file in found if not {file.parent.name, file.suffix} & _NO_TEXT)
         if not hasattr(module, "__path__"):
             file = Path(str(module.__file__))
             yield from sorted(file.parent.glob(f"{file.stem}.*"))

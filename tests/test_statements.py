@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 import pytest
+from pydantic import BaseModel
 
 from flows.cli.tools import Kind
 from flows.options import fields_of, overrides_of
@@ -44,7 +45,7 @@ from tasks.training.recipes import RECIPES
 from tests.flows.cli.test_commands import EVERY, examples_of, root
 from tests.flows.deployed import DEPLOYMENTS, FORMS
 from tests.test_layout import MODULES, PACKAGES, ROOT
-from tests.test_readme import CHAPTERS
+from tests.test_readme import CHAPTERS, MESSAGES
 
 PUBLISHED = "tasks/studies/published.toml"
 SHOWN = ROOT / "infra" / "deploy" / "screenshots" / "shown.json"
@@ -289,7 +290,8 @@ def command_faults(text: Text) -> Iterator[str]:
             case [first, *_] if first.startswith("--"):
                 yield from {*flags(line)} - ANY_OPTION
             case [first, _, *_] if is_page(text) and first not in PROGRAMS:
-                if all(re.fullmatch(r"[a-z-]+", word) for word in line):
+                is_message = " ".join(line) in MESSAGES
+                if not is_message and all(re.fullmatch(r"[a-z-]+", word) for word in line):
                     yield " ".join(line)
 
 
@@ -299,7 +301,7 @@ def program_faults(module: str, words: list[str]) -> Iterator[str]:
         yield module
     files = [path for path in FILES if path.as_posix().startswith(module.replace(".", "/"))]
     code = "".join(path.read_text("utf-8") for path in files if path.suffix == ".py")
-    yield from (flag for flag in flags(words) if f'"{flag}"' not in code)
+    yield from (flag for flag in flags(words) if not re.search(f'"(--)?{flag[2:]}"', code))
 
 
 def is_page(text: Text) -> bool:
@@ -430,18 +432,26 @@ _NONE, *_SOME = SAMPLE["queries_by_matches"]
 _MATCHES = f"{SAMPLE['matches']}; {', '.join(map(str, [*_SOME, _NONE]))}"
 _SCORES: dict[str, dict[str, float]] = SAMPLE["scores"]
 _MRR = ", ".join(f"{_SCORES[name]['MRR']:.3f}"[1:] for name in ("bm25", "tf-idf", "minilm"))
+
+
+def _usual(command: str, name: str) -> str:
+    """Return what an option is where it is not given."""
+    [option] = [each for each in EVERY[command].params if each.name == name]
+    return str(option.default)
+
+
 NUMBERS = {
+    r"on pages, at http://127\.0\.0\.1:(\d+)": _usual("cosqa browse", "port"),
+    r"among their first (\d+) without a\s+grade": _usual("cosqa repair", "pool"),
+    r"in the UI at http://127\.0\.0\.1:(\d+)": _usual("cosqa server", "port"),
     r"rest on a run; on a run that an arbiter doubts; on reading \| (.+?) \|":
         f"{_RUN}; {_DOUBTED}; {_READ}",
-    r"labels by running \(programs that passed the gates\) \| (.+?) \|": _RUN,
-    r"by the arbiter against the run \| (.+?) \|": _DOUBTED,
-    r"labels by reading \| (.+?) \|": _READ,
     r"matches; queries with one[^|]*\| (.+?) \|": _MATCHES,
     r"MRR by BM25, TF-IDF, all-MiniLM-L6-v2[^|]*\| (.+?) \|": _MRR,
     r"([\d,]+) pairs of \d+ queries, by recorded": f"{SAMPLE['pairs']:,}",
     r"pairs of (\d+) queries, by recorded": str(SAMPLE["queries"]),
-    r"of ([\d,]+) pairs \|": f"{SAMPLE['pairs']:,}",
-    r"packaged sample[:(] ?(\d+) (?:web-style )?queries": str(SAMPLE["queries"]),
+    r"packaged sample: (\d+) queries": str(SAMPLE["queries"]),
+    r"scores (\d+) web-style queries": str(SAMPLE["queries"]),
     r"packaged sample[^.]*?([\d,]+)\s+functions": f"{SAMPLE['functions']:,}",
     r"sample, (\d+) queries": str(SAMPLE["scored_queries"]),
     r"embeds ([\d,]+) texts": f"{SAMPLE['queries'] + SAMPLE['functions']:,}",
@@ -461,6 +471,127 @@ def number_faults(text: Text) -> Iterator[str]:
             yield from (said for said in re.findall(pattern, text.words) if said != right)
         for header, rows in _SCORE_TABLE.findall(text.words):
             yield from _score_faults(cells(header), [cells(row) for row in rows.splitlines()])
+
+
+_SETTING = re.compile(
+    rf"COSQA_([A-Z]+)__([A-Z_]+)|(?<![\w./])({'|'.join(SECTIONS)})\.([a-z_]+)(?![\w/(])"
+)
+_DEFAULTS = {
+    str(field.default) for model in SECTIONS.values() for field in model.model_fields.values()
+}
+_NUMBER = re.compile(r"(?<![\w.:-])(?:\d[\d,]*(?:\.\d+)?|\.\d+)(?![\w:]|\.\d)")
+_STATEMENT = re.compile(r"(?<=[.:;])\s+|\n\s*\n|\n(?=\|)|\n(?=- )")
+
+
+def default_faults(text: Text) -> Iterator[str]:
+    """Yield numbers beside a setting's name, in a sentence or row of a page, but its default.
+
+    Likewise what is called the default, and is none of any setting.
+    """
+    if not text.place.endswith(".md") or text.place == "CHANGELOG.md":
+        return
+    yield from {*re.findall(r"`([\w-]+)` \(default\)", text.words)} - _DEFAULTS
+    for statement in _STATEMENT.split(_BLOCK.sub("\n\n", text.words)):
+        names = [span for _, span in _SPAN.findall(statement) if "=" not in span]
+        named = [
+            f"{upper or lower}.{variable or key}".lower()
+            for name in names
+            for upper, variable, lower, key in _SETTING.findall(name)
+        ]
+        right = {number for name in named for number in defaults_of(name)}
+        said = _NUMBER.findall(_SPAN.sub("`", statement)) if named else []
+        yield from (
+            f"{named[0]}: {each}" for each in said if float(each.replace(",", "")) not in right
+        )
+
+
+def defaults_of(name: str) -> Iterator[float]:
+    """Yield a setting's default where it is a number; of a source's option that of each source."""
+    section, key = name.split(".")
+    models: list[type[BaseModel]] = [SECTIONS[section]] if section in SECTIONS else []
+    models += [sources.get(each).Options for each in sources] if section == "source" else []
+    for model in models:
+        default = model.model_fields[key].default if key in model.model_fields else None
+        if isinstance(default, int | float):
+            yield float(default)
+
+
+_WORDS = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8, "ten": 10, "twelve": 12,
+    "fifteen": 15, "twenty": 20, "fifty": 50, "hundred": 100,
+}  # fmt: skip
+_LIMITER, _GOLD = "agents/llm/limiter.py", "tasks/stages/annotate/gold.py"
+_TRANSFORMER, _FUNCTIONS = "tasks/encoders/_transformer.py", "tasks/corpus/functions.py"
+# Statements of pages, in which # is a number → the module and constant that has it, divided.
+CONSTANTS = {
+    "# requests are sent at first": (_LIMITER, "_FIRST", 1),
+    "at first, # times as many": (_LIMITER, "_FIRST_STEP", 1),
+    "# times that before the first reply": (_LIMITER, "_FIRST_TIMES", 1),
+    "a # times the mean of replies": (_LIMITER, "_TIMES", 1),
+    "a reply may have # MB": ("agents/llm/answers.py", "_LONGEST_REPLY", 2**20),
+    "at least # of the specification's hold": ("agents/committee/specified.py", "FEWEST_HELD", 1),
+    "run asks # of them": (_GOLD, "ENOUGH", 1),
+    "a known label: # are asked": (_GOLD, "ENOUGH", 1),
+    "asks the model # packaged pairs": ("tasks/stages/check_model.py", "QUESTIONS", 1),
+    "less than # MiB free": ("agents/llm/ledger.py", "_ROOM_MB", 1),
+    "nothing is heard for # seconds": ("tasks/stages/annotate/journal_owner.py", "_SILENT_S", 1),
+    "shards of # or more": ("tasks/stages/annotate/shards.py", "_SHARD_PAIRS", 1),
+    "after # days it fails": ("flows/runtime/approval.py", "_PATIENCE_S", 24 * 3600),
+    "Fewer than # texts are embedded": ("tasks/stages/embed.py", "_FEW", 1),
+    "from its #th text on": (_TRANSFORMER, "_FEWEST_COMPILED", 1),
+    "texts of more than # tokens": (_TRANSFORMER, "_LONGEST_COMPILED", 1),
+    "files of more than # MB": (_FUNCTIONS, "_LARGEST", 10**6),
+    "from # identifiers on": ("tasks/filters/near_duplicates.py", "FEWEST_IDENTIFIERS", 1),
+    "# in the log and all in": ("tasks/stages/collect.py", "_MOST_NOTES", 1),
+    "that change one to # functions": ("tasks/sources/commits.py", "_MOST_FUNCTIONS", 1),
+    "fewer than # words or more": ("tasks/sources/commits.py", "_LEAST_WORDS", 1),
+    "or more than # characters, and": ("tasks/sources/commits.py", "_LONGEST", 1),
+    "text of more than # characters the middle": (
+        "tasks/stages/label/sheets.py", "_LONGEST_CELL", 1,
+    ),
+    "ranks # methods a question": ("tasks/suites/neural_code_search.py", "DEEPEST", 1),
+    "# a query and language": ("tasks/suites/codesearchnet.py", "DEEPEST", 1),
+    "more than # of the answer's features": ("tasks/corpus/aroma.py", "THRESHOLD", 1),
+    "among its first # too": ("tasks/reports/circularity.py", "_POOL", 1),
+    "at least # random pairs": ("tasks/reports/corrected.py", "MIN_SAMPLED", 1),
+}  # fmt: skip
+
+
+def constant_faults(text: Text) -> Iterator[str]:
+    """Yield statements of a page whose number is not that of the program."""
+    words = " ".join(text.words.split())
+    for statement, (module, name, unit) in CONSTANTS.items() if is_page(text) else ():
+        pattern = re.escape(statement).replace(r"\#", r"([\d.,]+|[A-Za-z]+)")
+        for found in re.finditer(pattern, words):
+            said = found[1].lower().replace(",", "")
+            if said not in _WORDS and not re.fullmatch(r"[\d.]+", said):
+                yield f"{found[0]}: no number"
+            elif float(_WORDS.get(said, said)) != constants_of(module)[name] / unit:
+                yield found[0]
+
+
+@cache
+def constants_of(module: str) -> dict[str, float]:
+    """Return the numbers that a module gives names to."""
+    found: dict[str, float] = {}
+    for node in trees()[Path(module)].body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            pairs = zip(node.targets[0].elts, getattr(node.value, "elts", ()), strict=True)
+        elif isinstance(node, ast.Assign):
+            pairs = zip(node.targets, [node.value], strict=True)
+        else:
+            continue
+        for target, value in pairs:
+            if not any(isinstance(each, ast.Name | ast.Call) for each in ast.walk(value)):
+                number = eval(ast.unparse(value), {})
+                found[ast.unparse(target)] = number
+    return found
+
+
+def test_each_number_of_the_program_is_said_somewhere() -> None:
+    said = " ".join(" ".join(text.words for text in texts() if is_page(text)).split())
+    parts = {statement: statement.split("#") for statement in CONSTANTS}
+    assert [each for each, (*_, last) in parts.items() if last not in said] == []
 
 
 def cells(row: str) -> list[str]:
@@ -518,7 +649,7 @@ _KAPE_TABLES = {
 
 CHECKS: tuple[Callable[[Text], Iterator[str]], ...] = (
     command_faults, option_faults, setting_faults, file_faults, name_faults, summary_faults,
-    number_faults, table_faults, kape_faults,
+    number_faults, default_faults, constant_faults, table_faults, kape_faults,
 )  # fmt: skip
 
 
@@ -596,10 +727,14 @@ _ALL_FIGURES = (
 )
 # Place, what is said there, and what was said and is not so → the word by which it is found.
 WRONG = (
-    ("tasks/README.md", f"| {_RUN} |", "| 140 |", "140"),
-    ("tasks/README.md", f"| {_DOUBTED} |", "| 8 |", "8"),
-    ("tasks/README.md", f"| {_READ} |", "| 52 |", "52"),
-    ("tasks/README.md", "(`elasticsearch`)", "(`lucene-2`)", "elasticsearch"),
+    ("README.md", f"| {_RUN}; {_DOUBTED}; {_READ} |", "| 140; 8; 52 |", "140; 8; 52"),
+    ("tasks/benchmarks/README.md", "(`elasticsearch`)", "(`lucene-2`)", "elasticsearch"),
+    ("agents/README.md", "`COSQA_ANNOTATION__IN_FLIGHT` (64)",
+     "`COSQA_ANNOTATION__IN_FLIGHT` (256)", "annotation.in_flight: 256"),
+    ("agents/README.md", "`spec` (default)", "`paper` (default)", "paper"),
+    ("tasks/search/README.md", "`search.top_k` (20)", "`search.top_k` (5)", "search.top_k: 5"),
+    ("agents/README.md", "Six requests are sent", "Four requests are sent",
+     "Four requests are sent at first"),
     ("flows/README.md", "`annotation.seed`", "`--random-seed`", "--random-seed"),
     ("infra/store/schema.sql", "`infra.store.annotations`", "`infra.store.annotation_writer`",
      "infra.store.annotation_writer"),
@@ -657,6 +792,10 @@ def test_what_was_said_and_is_not_so_is_found(
         ("infra/deploy/compose.yml starts it", "infra/deploy/compose.yml"),
         ("`infra.store.labels.no_such_name` does", "infra.store.labels.no_such_name"),
         ("the encoder `all-minilm-l3`", "all-minilm-l3"),
+        ("`sandbox.memory_mb` (1,024) bounds it", "sandbox.memory_mb: 1,024"),
+        ("- at most `COSQA_LLM__MAX_RETRIES` (5)", "llm.max_retries: 5"),
+        ("| name |\n| `gates.min_mutation_score` | .4 of them |", "gates.min_mutation_score: .4"),
+        ("`source.documentation_queries`, 250 in each", "source.documentation_queries: 250"),
         ("and writes `statistics.html`", "statistics.html"),
     ],
 )

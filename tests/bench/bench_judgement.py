@@ -4,7 +4,7 @@
         [--configurations spec] [--busy 6]
     COSQA_LLM__BASE_URL=http://127.0.0.1:8080/v1 COSQA_LLM__API_KEY=x \\
         python -m tests.bench.bench_judgement --model openai/NAME --set all --queries 12 \\
-        --folder FOLDER --page tasks/README.md
+        --folder FOLDER --page tests/README.md
 
 It goes through the product's own flow: a Prefect server, judges on Ray, the queue, the store and
 real boxes; the model is the reader, which answers at once. The rival of each configuration is the

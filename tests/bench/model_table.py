@@ -1,4 +1,4 @@
-"""The table of real models in `tasks/README.md`: its sample of proved pairs, its figures, its rows.
+"""The table of real models in `tests/README.md`: its sample of proved pairs, its figures, its rows.
 
 Of each query one pair is taken: of every other one its answer, of those between in turn a version
 that few calls show to be wrong and the answer to another query. A row has the figures of one model

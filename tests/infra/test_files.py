@@ -190,7 +190,7 @@ def test_this_machine_has_a_core_and_memory() -> None:
     assert physical_memory() > 10**8
 
 
-def test_it_differs_with_every_file_of_a_package_and_with_no_cached_byte_code(
+def test_it_differs_with_every_file_of_a_package_but_pages_and_cached_byte_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "made_up_package"
@@ -206,6 +206,7 @@ def test_it_differs_with_every_file_of_a_package_and_with_no_cached_byte_code(
     assert len(seen) == 2 * len(files)
     (package / "__pycache__").mkdir(exist_ok=True)
     (package / "__pycache__" / "module.cpython.pyc").write_bytes(b"compiled")
+    (package / "README.md").write_text("A page.")
     program_digest.cache_clear()
     assert program_digest(("made_up_package",)) in seen
     module = program_digest(("made_up_package.module",))
