@@ -182,7 +182,7 @@ class OracleValidator:
     async def _faults_of_control(
         self, code: str, draft: Draft, result: ExecutionResult, box: Box
     ) -> dict[Gate, str]:
-        """Return True if the program ends otherwise on the same code in another text."""
+        """Return the fault of a program that ends otherwise on the same code in another text."""
         control = self.language.renamed_equivalent(code)
         run = await box.run(draft.program, code=self._module_of(control, draft))
         if _what_repeats(run) == _what_repeats(result):
@@ -193,7 +193,7 @@ class OracleValidator:
     async def _faults_of_emptiness(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return True if a program passes where nothing is returned in place of something."""
+        """Return the fault of a program that passes where nothing is returned for something."""
 
         async def fails(texts: Sequence[str]) -> bool:
             for text in texts:
@@ -219,7 +219,7 @@ class OracleValidator:
     async def _faults_of_nothing(
         self, code: str, draft: Draft, limit: float, box: Box
     ) -> dict[Gate, str]:
-        """Return True if a program judges a value that is always empty without asking for that.
+        """Return the fault of a program that judges an always empty value, and does not ask so.
 
         One that passes whatever is in the value judges what else the code has done.
         """
@@ -260,7 +260,7 @@ class OracleValidator:
         return report.model_copy(update={"trials": tuple(left)})
 
     def _faults_of_mutant_runs(self, report: OracleReport, judged: int) -> dict[Gate, str]:
-        """Return True if too few mutants fell: no single survivor speaks against a program.
+        """Return the fault of too few killed mutants: no single survivor is one.
 
         Args:
             report: The runs, all or those in lines that the program runs.
