@@ -14,13 +14,13 @@ from agents.claims.literals import (
     UnknownValueError,
     are_files,
     expression,
-    files_of,
     first_line,
     has_valid_fixtures,
     literal_eval,
     normalised,
     normalised_arguments,
     settings_in,
+    surroundings_of,
 )
 from agents.claims.values import alike, suits, to_plain
 from infra.languages.python.programs import UNREADABLE, ast
@@ -95,7 +95,8 @@ class Claim(Record):
     def needs_work(self) -> bool:
         """Return True if the identity function would not satisfy the claim."""
         if self.demand.effect == "writes":
-            wanted, before = literal_eval(self.demand.wanted), files_of(self.arguments)
+            wanted = literal_eval(self.demand.wanted)
+            before = surroundings_of(self.arguments).files
             return isinstance(wanted, dict) and any(
                 normalise_output(before.get(name)) != normalise_output(content)
                 for name, content in wanted.items()

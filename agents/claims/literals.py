@@ -79,7 +79,7 @@ _Files = dict[str, str | bytes | None]  # path → content, None of a folder
 class Surroundings(NamedTuple):
     """The fixtures that a claim makes around a call."""
 
-    files: _Files
+    files: _Files  # folders before what is in them
     times: dict[str, float]  # path → seconds at which a file was changed last
     variables: dict[str, str]
     words: list[str]  # of the program's arguments
@@ -267,18 +267,13 @@ def normalised_arguments(arguments: str) -> str:
 
 def _is_of_answer(call: ast.expr | None) -> TypeGuard[ast.Call]:
     """Return True if an expression calls by a name that makes nothing."""
-    return (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and not _makes_value(call.func.id)
-        and all(one.arg for one in call.keywords)
-    )
-
-
-def _makes_value(name: str) -> bool:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    name = call.func.id
     kinds = (getattr(import_module(module), name, None) for module in _WITH_TYPES)
     is_type = any(isinstance(kind, type) for kind in kinds)
-    return name in FIXTURES | _OF_NUMPY or hasattr(builtins, name) or is_type
+    makes_value = name in FIXTURES | _OF_NUMPY or hasattr(builtins, name) or is_type
+    return not makes_value and all(one.arg for one in call.keywords)
 
 
 def first_line(lines: Sequence[str]) -> tuple[str, int]:
@@ -336,11 +331,6 @@ def has_fixtures(source: str) -> bool:
     """Return True if arguments have more than values."""
     call = expression(f"f({source}\n)")
     return any(_fixture_of(node) in FIXTURES for node in (ast.walk(call) if call else ()))
-
-
-def files_of(arguments: str) -> _Files:
-    """Return path → content of all files that a claim's arguments make, folders before them."""
-    return surroundings_of(arguments).files
 
 
 def surroundings_of(arguments: str) -> Surroundings:

@@ -133,11 +133,12 @@ class ClaimTester:
         trace: Trace,
     ) -> ClaimEvidence:
         """Return the evidence of claims; failed ones are read a second time, until one stands."""
-        claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
+        of_query = specification.claims
+        claims = tuple(dict.fromkeys((*of_query, *screening.claims)))
         adapter = screening.adapter.strip()
         if not claims:
             return ClaimEvidence()
-        found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
+        found, adapters = self._adapters(pair.code.text, adapter, of_query)
         if not adapters:
             return found
         stubs = self.validator.rules.stubs.usable(screening.beside, pair.code.text)
@@ -149,13 +150,17 @@ class ClaimTester:
                     tools = _Tools(specification, screening, one, stubs, code, runner)
                     evidence = await self._test_claims(claims, tools)
                     if evidence.runs or evidence.left_out:
-                        made = evidence.model_copy(update=self._origin_of(claims, tools))
-                        is_decided = made.supports_code or made.confirmed
-                        if not is_decided and found.is_at_fault:  # another adapter may do better
-                            return made.model_copy(
-                                update={"is_at_fault": True, "problem": found.problem}
-                            )
-                        return made
+                        origin = {
+                            "tried": tuple(one for one in claims if one not in of_query),
+                            "adapter": tools.adapter,
+                            "is_prepared": self._calls.works_on_arguments(tools.adapter),
+                        }
+                        evidence = evidence.model_copy(update=origin)
+                        is_decided = evidence.supports_code or evidence.confirmed
+                        if found.is_at_fault and not is_decided:  # another adapter may do better
+                            fault = {"is_at_fault": True, "problem": found.problem}
+                            evidence = evidence.model_copy(update=fault)
+                        return evidence
                     found = evidence if one == adapter else found
         return found
 
@@ -178,15 +183,6 @@ class ClaimTester:
         if plain and any(plain.takes(one.arguments) for one in examples):
             adapters.append(plain.adapter)
         return nothing, adapters
-
-    def _origin_of(self, claims: Sequence[Claim], tools: "_Tools") -> dict[str, object]:
-        """Return the fields of `ClaimEvidence` on where claims and adapter come from."""
-        of_query = tools.specification.claims
-        return {
-            "tried": tuple(claim for claim in claims if claim not in of_query),
-            "adapter": tools.adapter,
-            "is_prepared": self._calls.works_on_arguments(tools.adapter),
-        }
 
     async def _test_claims(self, claims: tuple[Claim, ...], tools: "_Tools") -> ClaimEvidence:
         """Run the claims; leave out those that the second reader does not confirm."""

@@ -26,7 +26,7 @@ from tests.agents.committee.test_configurations import (
     written_blind,
 )
 from tests.agents.conftest import IN_DOUBT, Bench, rule
-from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, raised
+from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, lacks, raised
 
 GIVES_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
 
@@ -149,3 +149,16 @@ async def test_no_box_is_held_while_a_model_is_asked(bench: Bench, pair: Pair) -
     assert len(trace.calls) == box.releases == 1, "before the question to the blind writer"
     await BlindWriter(trace.model, Python()).write(pair)
     assert box.releases == 1, "none of a pair whose box is gone"
+
+
+async def test_a_program_that_lacks_ever_another_module_comes_to_an_end(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([])
+    trace, modules = Trace(bench.model()), [f"module_{number}" for number in range(30)]
+    sandbox = FakeSandbox(lambda _, installed: lacks(modules[len(installed)]), modules)
+    runner = testers.PairRunner(pair, sandbox.made_box(), trace, None)
+    attempt = await runner.run_and_validate(Draft(reading="r", program=GOOD), installs=True)
+    assert attempt.draft.requirements == tuple(modules[:20])
+    assert [run.result.missing_module for run in trace.executions] == modules[:21]
+    assert [len(run.repairs) for run in trace.executions] == [0, *[1] * 20]
