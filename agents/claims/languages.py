@@ -24,7 +24,7 @@ from agents.claims.adapter import NAME, CallAdapter, PlainCall
 from agents.claims.claim import Claim
 from agents.claims.literals import (
     UnknownValueError,
-    expression,
+    call_of,
     has_fixtures,
     literal_eval,
     settings_in,
@@ -89,7 +89,7 @@ class _AdapterChecker(ABC):
         """Return True if a statement may end the adapter."""
 
     @abstractmethod
-    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+    def _declaration(self, statement: Node) -> tuple[set[str], list[Node]]:
         """Return names and values of a declaration, no value where it is none."""
 
     @abstractmethod
@@ -112,7 +112,7 @@ class _AdapterChecker(ABC):
         """Take over what a statement names; return whether it may stand there."""
         if statement.type == "expression_statement":
             return self._is_result(statement.named_children[0])
-        names, values = self._declared(statement)
+        names, values = self._declaration(statement)
         if not values or names & {*self._own, *self._code_names, "claims", *self.makes}:
             return False
         if all(map(self._is_result, values)):
@@ -169,7 +169,7 @@ class _JavaScriptChecker(_AdapterChecker):
         values = last.named_children[:1]
         return last.type == "return_statement" and bool(values) and self._is_result(values[0])
 
-    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+    def _declaration(self, statement: Node) -> tuple[set[str], list[Node]]:
         if statement.type != "lexical_declaration" or statement.named_child_count != 1:
             return set(), []
         name, value = map(statement.named_children[0].child_by_field_name, ("name", "value"))
@@ -237,7 +237,7 @@ class _GoChecker(_AdapterChecker):
             last.type == "return_statement" and bool(values) and all(map(self._is_result, values))
         )
 
-    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+    def _declaration(self, statement: Node) -> tuple[set[str], list[Node]]:
         left, right = map(statement.child_by_field_name, ("left", "right"))
         if statement.type != "short_var_declaration" or left is None or right is None:
             return set(), []
@@ -469,14 +469,14 @@ def decode_claim(claim: Claim, *, makes: bool) -> DecodedClaim:
         UnknownValueError: It has named arguments, or is about attributes.
     """
     _, arguments = settings_in(claim.arguments)
-    call = expression(f"f({arguments}\n)")
-    if not isinstance(call, ast.Call) or call.keywords:
+    call = call_of(arguments)
+    if call is None or call.keywords:
         raise UnknownValueError("named arguments")
     given = [literal_eval(ast.unparse(one)) for one in call.args]
     around: list[object] = []
     if makes:
         files, times, variables, words = surroundings_of(claim.arguments)
-        made = [[path, _encoded(content), times.get(path)] for path, content in files.items()]
+        made = [[path, _to_base64(content), times.get(path)] for path, content in files.items()]
         around = [made, [*map(list, variables.items())], words or ["program"]]
     if claim.error_type:
         return DecodedClaim("raises", given, claim.error_type, "", around)
@@ -487,14 +487,16 @@ def decode_claim(claim: Claim, *, makes: bool) -> DecodedClaim:
         raise UnknownValueError(effect)
     if effect == "writes":
         assert isinstance(value, dict)  # noqa: S101 - `is_value` says so
-        wanted_files = [[name, _encoded(one), isinstance(one, str)] for name, one in value.items()]
+        wanted_files = [
+            [name, _to_base64(one), isinstance(one, str)] for name, one in value.items()
+        ]
         return DecodedClaim(effect, given, wanted_files, "", around)
     if effect:
         way = way or effect.partition(" ")[2] or "words"
     return DecodedClaim("prints" if effect else "gives", given, value, way, around)
 
 
-def _encoded(content: object) -> str | None:
+def _to_base64(content: object) -> str | None:
     """Return a file's content in base64, None where there is none."""
     data = content.encode() if isinstance(content, str) else content
     return base64.b64encode(data).decode() if isinstance(data, bytes) else None

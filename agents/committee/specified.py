@@ -17,7 +17,6 @@ from pydantic import Field
 
 from agents.claims.adapter import CallAdapter
 from agents.claims.claim import Claim
-from agents.claims.executed import EXECUTED
 from agents.claims.program import TEST, ClaimRun, claim_runs
 from agents.committee.tester import PairRunner
 from agents.committee.trace import Trace
@@ -120,10 +119,7 @@ class ClaimTester:
     sandbox: Sandbox
     language: Language
     validator: OracleValidator
-
-    @property
-    def _calls(self) -> CallAdapter:
-        return EXECUTED[self.language.name].calls
+    calls: CallAdapter
 
     async def test(
         self,
@@ -153,7 +149,7 @@ class ClaimTester:
                         origin = {
                             "tried": tuple(one for one in claims if one not in of_query),
                             "adapter": tools.adapter,
-                            "is_prepared": self._calls.works_on_arguments(tools.adapter),
+                            "is_prepared": self.calls.works_on_arguments(tools.adapter),
                         }
                         evidence = evidence.model_copy(update=origin)
                         is_decided = evidence.supports_code or evidence.confirmed
@@ -172,14 +168,12 @@ class ClaimTester:
         adapters: list[str] = []
         if not self.language.is_valid(code):
             return nothing, adapters
-        if adapter and (
-            fault := self._calls.adapter_fault(adapter, self.language.scaffolded(code))
-        ):
+        if adapter and (fault := self.calls.adapter_fault(adapter, self.language.scaffolded(code))):
             problem = f"the adapter cannot be used: {fault}"
             nothing = ClaimEvidence(problem=problem, is_at_fault=True)
         elif adapter:
             adapters = [adapter]
-        plain = self._calls.plain_call(code)
+        plain = self.calls.plain_call(code)
         if plain and any(plain.takes(one.arguments) for one in examples):
             adapters.append(plain.adapter)
         return nothing, adapters
@@ -256,7 +250,7 @@ class ClaimTester:
         stubs = functions_of(tools.stubs, tools.runner.pair.code.text)
         draft = Draft(
             reading=tools.specification.reading,
-            program=self._calls.claims_program(claims, tools.adapter, tools.code, stubs),
+            program=self.calls.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
             repairs=tools.runner.trace.failed_installations,
             support_code=tools.stubs,

@@ -116,7 +116,7 @@ class Tester:
         blind = await BlindWriter(model, self.language).write(pair, first.draft.support_code)
         if not blind.program:
             return (first,)
-        return first, await self._attempt(blind.in_the_box_of(first.draft), runner)
+        return first, await self._attempt(blind.inherit_installations(first.draft), runner)
 
     async def _attempt(self, draft: Draft, runner: PairRunner) -> Attempt:
         """Run a program; repair it and run it again while it cannot be executed."""

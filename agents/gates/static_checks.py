@@ -97,7 +97,7 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     for node in ast.walk(tree):
         if _is_name_space(node, names):
             return f"line {getattr(node, 'lineno', 0)} takes target's names as a dictionary"
-        if changed := replaced.intersection(_changed_by(node, names)):
+        if changed := replaced.intersection(_modified_names(node, names)):
             return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
@@ -117,7 +117,7 @@ def sets_on_modules(program: str) -> str:
     imports = (alias for node in nodes if isinstance(node, ast.Import) for alias in node.names)
     modules = {alias.name.partition(".")[0] for alias in imports} - {"sys"}
     for node in nodes:
-        for changed in _changed_by(node, names):
+        for changed in _modified_names(node, names):
             is_set = isinstance(node, ast.Attribute) and changed.partition(".")[0] in modules
             if is_set or changed.startswith(f"{_TARGET}."):
                 return f"line {getattr(node, 'lineno', 0)} sets {changed}"
@@ -158,7 +158,7 @@ def _is_name_space(node: ast.AST, names: DottedNames) -> bool:
     return False
 
 
-def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
+def _modified_names(node: ast.AST, names: DottedNames) -> Iterator[str]:
     """Yield the dotted names that a node binds or deletes, or a call patches."""
     if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
         yield names.of(node) or ast.unparse(node)

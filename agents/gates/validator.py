@@ -86,7 +86,7 @@ class OracleValidator:
         report, faults = await self._run_on_mutants(run)
         judged = report.judged
         if not faults and (faults := self._faults_of_mutant_runs(report, judged)):
-            report = await self._reached(report, run)
+            report = await self._drop_unreached(report, run)
             faults = self._faults_of_mutant_runs(report, judged)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
         if is_blind and await self._rests_on_stubs(run):
@@ -104,15 +104,14 @@ class OracleValidator:
         """
         failed = _failures(result)
         same = failed
-        for other in self.rules.stubs.replaced(draft.support_code) if failed else ():
-            changed = draft.model_copy(update={"support_code": other})
-            code = self._module_of(pair.code.text, changed)
+        for other in self.rules.stubs.substitutes(draft.support_code) if failed else ():
+            code = self._module_of(pair.code.text, other)
             same = same & _failures(await box.run(draft.program, code=code))
         return frozenset(name for name, *_ in failed - same)
 
     def _own_mutants(self, mutants: Sequence[Mutant], draft: Draft) -> list[Mutant]:
         """Return mutants, where stubs may do the work without those that drop what they give."""
-        left_out = _OF_RESULTS if self.rules.stubs.replaced(draft.support_code) else ()
+        left_out = _OF_RESULTS if self.rules.stubs.substitutes(draft.support_code) else ()
         return [mutant for mutant in mutants if mutant.kind not in left_out]
 
     async def _run_apart(self, run: _ProgramRun) -> dict[str, object]:
@@ -121,10 +120,10 @@ class OracleValidator:
         apart = await box.run(program, isolated=True)
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
-        if _what_was_tested(apart) == _what_was_tested(run.result):
+        if _tested_result(apart) == _tested_result(run.result):
             if self.rules.expects_by_arguments(program, run.code):
                 copied = await box.run(program, isolated="on_copies")
-                if _what_was_tested(copied) != _what_was_tested(run.result):
+                if _tested_result(copied) != _tested_result(run.result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
         if place := self.rules.sets_on_modules(program):
@@ -136,7 +135,7 @@ class OracleValidator:
     async def _faults_of_repetition(self, run: _ProgramRun) -> dict[Gate, str]:
         program, result = run.draft.program, run.result
         again = await run.box.run(program, hash_seed=_OTHER_HASH_SEED, clock=_OTHER_CLOCK)
-        if _what_repeats(again) == _what_repeats(result):
+        if _repeatable_result(again) == _repeatable_result(result):
             return {}
         ends = f"{result.outcome} with {result.asserts_executed} asserts, then {again.outcome} "
         return {Gate.REPEATS: f"two runs differ: {ends}with {again.asserts_executed}"}
@@ -179,8 +178,7 @@ class OracleValidator:
         """Return True if a mistake in the stubs fails a program that none in the code fails."""
         draft = run.draft
         for mutant in self.language.mutants_of(draft.support_code, self.settings.mutants):
-            broken = draft.model_copy(update={"support_code": mutant.code})
-            code = self._module_of(run.code, broken)
+            code = self._module_of(run.code, mutant.code)
             result = await run.box.run(draft.program, code=code, timeout_s=run.limit)
             if result.outcome == "assertion_failed":
                 return True
@@ -188,9 +186,11 @@ class OracleValidator:
 
     async def _faults_of_control(self, run: _ProgramRun) -> dict[Gate, str]:
         """Return the fault of a program that ends otherwise on the same code in another text."""
-        control = self._module_of(self.language.renamed_equivalent(run.code), run.draft)
+        control = self._module_of(
+            self.language.renamed_equivalent(run.code), run.draft.support_code
+        )
         again = await run.box.run(run.draft.program, code=control)
-        if _what_repeats(again) == _what_repeats(run.result):
+        if _repeatable_result(again) == _repeatable_result(run.result):
             return {}
         fault = (
             f"the same code, spelt otherwise, ended with {again.outcome}, not {run.result.outcome}"
@@ -232,7 +232,7 @@ class OracleValidator:
         code, program = run.code, run.draft.program
         telling = self._returning(code, ["full"], tells=True)
         for text in (*telling, *self._returning(code, self.language.filled)):
-            module = self._module_of(text, run.draft)
+            module = self._module_of(text, run.draft.support_code)
             result = await run.box.run(program, code=module, timeout_s=run.limit)
             ends.append(result.outcome)
             if len(ends) < _JUDGED and result.outcome == "passed":
@@ -244,16 +244,15 @@ class OracleValidator:
 
     async def _run_on(self, code: str, run: _ProgramRun) -> Outcome:
         """Return how a program ends on changed code, within the limit."""
-        module = self._module_of(code, run.draft)
+        module = self._module_of(code, run.draft.support_code)
         result = await run.box.run(run.draft.program, code=module, timeout_s=run.limit)
         is_by_value = result.outcome == "raised" and self.rules.raised_in_program(result)
         return "assertion_failed" if is_by_value else result.outcome
 
-    def _module_of(self, code: str, draft: Draft) -> str:
-        stubs = draft.support_code
+    def _module_of(self, code: str, stubs: str) -> str:
         return self.language.with_support_code(code, stubs, scaffolding=self.scaffolding)
 
-    async def _reached(self, report: OracleReport, run: _ProgramRun) -> OracleReport:
+    async def _drop_unreached(self, report: OracleReport, run: _ProgramRun) -> OracleReport:
         """Return a report without survivors in lines that the program does not run on the code."""
         unseen: set[int] = set()
         for line in {one.line for one in report.trials if one.outcome == "passed"}:
@@ -278,12 +277,12 @@ class OracleValidator:
         return {Gate.KILLS_MUTANTS: f"only {killed} with one mistake each failed it"}
 
 
-def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:
+def _repeatable_result(result: ExecutionResult) -> tuple[object, ...]:
     """Return the fields that two runs of one program share."""
     return result.model_dump(include=_COUNTS), _outcomes(result)
 
 
-def _what_was_tested(result: ExecutionResult) -> tuple[object, ...]:
+def _tested_result(result: ExecutionResult) -> tuple[object, ...]:
     """Return the fields compared between in-process and isolated runs."""
     return result.outcome, result.tests_run, result.asserts_executed, _outcomes(result)
 
