@@ -132,7 +132,7 @@ class Attempt(Record):
         is_fixed: Whether the fixer changed it, or what is installed, before this run.
         is_simulated: Whether a model predicted the result.
         outcome: How the run ended; None where failures are not attributed.
-        by_stubs: The tests that failed by what an agent put beside the code.
+        by_stubs: Tests of claims that failed by what an agent put beside the code.
     """
 
     draft: Draft

@@ -163,7 +163,7 @@ class ClaimTester:
     def _adapters(
         self, code: str, adapter: str, examples: Sequence[Claim]
     ) -> tuple[ClaimEvidence, list[str]]:
-        """Return what is said where nothing runs, and what to run by: at last a plain call."""
+        """Return the evidence if nothing runs, and the adapters to run by, a plain call at last."""
         nothing = ClaimEvidence(problem="no example fits the code")
         adapters: list[str] = []
         if not self.language.is_valid(code):
@@ -256,9 +256,7 @@ class ClaimTester:
             support_code=tools.stubs,
         )
         attempt = await tools.runner.run_and_validate(
-            draft,
-            installs=True,
-            is_evidence=lambda one: any(run.outcome != "not_run" for run in _runs_of(claims, one)),
+            draft, lambda one: any(run.outcome != "not_run" for run in _runs_of(claims, one))
         )
         tools.requirements = attempt.draft.requirements
         return _runs_of(claims, attempt), attempt.report

@@ -35,21 +35,16 @@ class PairRunner:
     validator: OracleValidator | None
 
     async def run_and_validate(
-        self,
-        draft: Draft,
-        *,
-        installs: bool = False,
-        is_evidence: Callable[[Attempt], bool] = (
-            lambda one: one.evidence is not RunEvidence.NOT_EXECUTED
-        ),
+        self, draft: Draft, claims_ran: Callable[[Attempt], bool] | None = None
     ) -> Attempt:
         """Run a program, and validate it if its run is evidence; runs are traced in any case.
 
-        If it ``installs``, what the program lacks is installed, as long as that gets on.
+        One of claims is evidence where any of them ran. What it lacks is installed, as long as that
+        gets on, and the tests that fail by stubs are found.
         """
         box, trace, report = self.box, self.trace, None
         result = await box.run(draft.program)
-        for _ in range(_MOST_INSTALLATIONS if installs else 0):
+        for _ in range(_MOST_INSTALLATIONS if claims_ran else 0):
             if not (requirement := missing_requirement(draft, result)):
                 break
             before, draft = draft, await install(requirement, draft, box)
@@ -63,10 +58,11 @@ class PairRunner:
                 code, stubs = self.pair.code.text, draft.support_code
                 outcome = self.validator.rules.outcome_of(result, draft.program, code, stubs)
                 given = self.pair, draft, result, box
-                by_stubs = await self.validator.failures_by_stubs(*given)
-                found = {"outcome": outcome, "by_stubs": by_stubs}
+                by_stubs = await self.validator.failures_by_stubs(*given) if claims_ran else None
+                found = {"outcome": outcome, "by_stubs": by_stubs or frozenset()}
                 attempt = attempt.model_copy(update=found)
-                if is_evidence(attempt):
+                is_executed = attempt.evidence is not RunEvidence.NOT_EXECUTED
+                if claims_ran(attempt) if claims_ran else is_executed:
                     report = await self.validator.validate(*given, by_stubs)
         finally:
             trace.add_execution(draft, result, report)

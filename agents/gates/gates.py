@@ -160,5 +160,5 @@ class ProgramRules(ABC):
         """Return True if a program asks for values that are empty."""
 
     def sets_on_modules(self, program: str) -> str:  # noqa: ARG002 - by default nothing
-        """Return where a program sets something on a module, "" for nowhere."""
+        """Return the place where a program sets something on a module, "" for nowhere."""
         return ""

@@ -44,7 +44,7 @@ class _Binding(NamedTuple):
 
 
 def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
-    """Return where a program gives a name of the code under test another meaning, "" if nowhere.
+    """Return the place where a program rebinds a name of the code under test, "" if nowhere.
 
     It does where its module binds the name, where a function binds it to a function, class or
     module, and where a variable of that name is called. Methods may have any name.
@@ -123,7 +123,7 @@ def _called_names(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _bindings(nodes: list[ast.AST], names: DottedNames) -> Iterator[_Binding]:
-    """Yield where names are bound to anything but the code under test."""
+    """Yield the places where names are bound to anything but the code under test."""
     inner = {id(name) for node in nodes if isinstance(node, ast.comprehension)
              for name in ast.walk(node.target)}  # fmt: skip
     own = {id(name) for node in nodes for name in _targets_of_the_code(node, names)}

@@ -106,7 +106,7 @@ def _tree_faults(root: Node, lacking: Collection[str]) -> Iterator[str]:
 
 
 def _word_of(node: Node) -> str:
-    """Return what a node has that no definition needs, "" for nothing."""
+    """Return the part of a node that no definition needs, "" for none."""
     text, field = text_of(node), node.child_by_field_name("left")
     if node.type == "identifier" and text in _NAMES:
         return text

@@ -53,22 +53,18 @@ def faults_of(program: str, code: str) -> dict[Gate, str]:
     except SyntaxError as error:
         return {Gate.READABLE: f"the program is no Python 3.11: {error}"}
     try:
-        return _faults_of_tree(tree, names_defined_by(code))
+        names, target_names = DottedNames(tree), names_defined_by(code)
+        faults = {
+            Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
+            Gate.LETS_ASSERTIONS_FAIL: hidden_failure_in(tree, target_names),
+            Gate.DEMANDS_VALUES: _asserts_nothing(tree),
+            Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
+            Gate.IGNORES_SPELLING: _reads_code(tree, names),
+        }
     except RecursionError:
         return {Gate.READABLE: "the program is nested too deeply to be checked"}
     except UNREADABLE as error:
         return {Gate.READABLE: f"the program cannot be checked: {error}"}
-
-
-def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate, str]:
-    names = DottedNames(tree)
-    faults = {
-        Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
-        Gate.LETS_ASSERTIONS_FAIL: hidden_failure_in(tree, target_names),
-        Gate.DEMANDS_VALUES: _asserts_nothing(tree),
-        Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
-        Gate.IGNORES_SPELLING: _reads_code(tree, names),
-    }
     return {gate: fault for gate, fault in faults.items() if fault}
 
 
@@ -108,7 +104,7 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
 
 
 def sets_on_modules(program: str) -> str:
-    """Return where a program sets something on a module, "" for nowhere.
+    """Return the place where a program sets something on a module, "" for nowhere.
 
     An isolated process of the code does not see that.
     """

@@ -30,7 +30,7 @@ _SPARE = 2  # times as many are made, since some change nothing that counts
 _TIMES_AS_LONG = 10  # a mutant may take as the program's first run, and no less than the settings'
 
 
-class _ProgramRun(NamedTuple):
+class ProgramRun(NamedTuple):
     """The run that is validated."""
 
     code: str  # under test
@@ -74,7 +74,7 @@ class OracleValidator:
         evidence = evidence_of(result, outcome)
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
         limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
-        run = _ProgramRun(code, draft, result, box, limit)
+        run = ProgramRun(code, draft, result, box, limit)
         if not faults:
             faults |= await self._faults_of_repetition(run)
         if not faults and by_stubs is None:
@@ -114,7 +114,7 @@ class OracleValidator:
         left_out = _OF_RESULTS if self.rules.stubs.substitutes(draft.support_code) else ()
         return [mutant for mutant in mutants if mutant.kind not in left_out]
 
-    async def _run_apart(self, run: _ProgramRun) -> dict[str, object]:
+    async def _run_apart(self, run: ProgramRun) -> dict[str, object]:
         """Return the report's fields for a run with the code under test in its own process."""
         program, box = run.draft.program, run.box
         apart = await box.run(program, isolated=True)
@@ -132,7 +132,7 @@ class OracleValidator:
         fault = f"with the code under test in a process of its own the program ends by {ends}"
         return {"faults": {Gate.PASSES_APART: fault}}
 
-    async def _faults_of_repetition(self, run: _ProgramRun) -> dict[Gate, str]:
+    async def _faults_of_repetition(self, run: ProgramRun) -> dict[Gate, str]:
         program, result = run.draft.program, run.result
         again = await run.box.run(program, hash_seed=_OTHER_HASH_SEED, clock=_OTHER_CLOCK)
         if _repeatable_result(again) == _repeatable_result(result):
@@ -140,7 +140,7 @@ class OracleValidator:
         ends = f"{result.outcome} with {result.asserts_executed} asserts, then {again.outcome} "
         return {Gate.REPEATS: f"two runs differ: {ends}with {again.asserts_executed}"}
 
-    async def _run_on_mutants(self, run: _ProgramRun) -> tuple[OracleReport, dict[Gate, str]]:
+    async def _run_on_mutants(self, run: ProgramRun) -> tuple[OracleReport, dict[Gate, str]]:
         """Run the program on mutants, on strong ones where too few of the others fell.
 
         Between them it is run on the control, at a place that it cannot know by counting.
@@ -174,7 +174,7 @@ class OracleValidator:
                     break
         return report, {}
 
-    async def _rests_on_stubs(self, run: _ProgramRun) -> bool:
+    async def _rests_on_stubs(self, run: ProgramRun) -> bool:
         """Return True if a mistake in the stubs fails a program that none in the code fails."""
         draft = run.draft
         for mutant in self.language.mutants_of(draft.support_code, self.settings.mutants):
@@ -184,12 +184,11 @@ class OracleValidator:
                 return True
         return False
 
-    async def _faults_of_control(self, run: _ProgramRun) -> dict[Gate, str]:
+    async def _faults_of_control(self, run: ProgramRun) -> dict[Gate, str]:
         """Return the fault of a program that ends otherwise on the same code in another text."""
-        control = self._module_of(
-            self.language.renamed_equivalent(run.code), run.draft.support_code
-        )
-        again = await run.box.run(run.draft.program, code=control)
+        control, draft = self.language.renamed_equivalent(run.code), run.draft
+        module = self._module_of(control, draft.support_code)
+        again = await run.box.run(draft.program, code=module)
         if _repeatable_result(again) == _repeatable_result(run.result):
             return {}
         fault = (
@@ -197,7 +196,7 @@ class OracleValidator:
         )
         return {Gate.IGNORES_SPELLING: f"{fault}; test what it does, not how it is written"}
 
-    async def _faults_of_emptiness(self, run: _ProgramRun) -> dict[Gate, str]:
+    async def _faults_of_emptiness(self, run: ProgramRun) -> dict[Gate, str]:
         """Return the fault of a program that passes where nothing is returned for something."""
 
         async def fails(texts: Sequence[str]) -> bool:
@@ -223,7 +222,7 @@ class OracleValidator:
             return []
         return [text for text in made if text]
 
-    async def _faults_of_nothing(self, run: _ProgramRun) -> dict[Gate, str]:
+    async def _faults_of_nothing(self, run: ProgramRun) -> dict[Gate, str]:
         """Return the fault of a program that judges an always empty value, and does not ask so.
 
         One that passes whatever is in the value judges what else the code has done.
@@ -242,8 +241,8 @@ class OracleValidator:
             return {}
         return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
-    async def _run_on(self, code: str, run: _ProgramRun) -> Outcome:
-        """Return how a program ends on changed code, within the limit."""
+    async def _run_on(self, code: str, run: ProgramRun) -> Outcome:
+        """Return the outcome of a program on changed code, within the limit."""
         module = self._module_of(code, run.draft.support_code)
         result = await run.box.run(run.draft.program, code=module, timeout_s=run.limit)
         is_by_value = result.outcome == "raised" and self.rules.raised_in_program(result)
@@ -252,7 +251,7 @@ class OracleValidator:
     def _module_of(self, code: str, stubs: str) -> str:
         return self.language.with_support_code(code, stubs, scaffolding=self.scaffolding)
 
-    async def _drop_unreached(self, report: OracleReport, run: _ProgramRun) -> OracleReport:
+    async def _drop_unreached(self, report: OracleReport, run: ProgramRun) -> OracleReport:
         """Return a report without survivors in lines that the program does not run on the code."""
         unseen: set[int] = set()
         for line in {one.line for one in report.trials if one.outcome == "passed"}:
@@ -292,7 +291,7 @@ def _outcomes(result: ExecutionResult) -> list[tuple[str, str]]:
 
 
 def _failures(result: ExecutionResult) -> set[tuple[str, str, str]]:
-    """Return how each failed test ended, or the program outside of them."""
+    """Return the end of each failed test, or of the program outside of them."""
     ends = [(one.name, one.outcome, one.message) for one in result.tests if one.outcome != "passed"]
     is_outside = result.outcome != "passed" and not ends
     return {*ends, *([("", result.outcome, result.message)] if is_outside else [])}

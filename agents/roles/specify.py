@@ -249,7 +249,7 @@ class ClaimsArbiter(Agent[ClaimsJudgement]):
 
 
 def call_lines(runs: Sequence[ClaimRun], read: Mapping[Claim, str]) -> str:
-    """Return what the code gave for each claim, one a line, and what its reader demands."""
+    """Return a line for each claim: what the code gave, and what its reader demands."""
     lines = []
     for run in runs:
         # What a code gives has no line and no part of one of its own.
