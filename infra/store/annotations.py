@@ -81,7 +81,7 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
 
 def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
     """Return an annotation's row; one that failed once more counts its tries, others begin anew."""
-    before = failures.get(_key_of(item), 0)
+    before = failures.get((*item.key, item.recipe_id), 0)
     left_out = {"calls", "executions", "annotator", "replicate", "kind", "language"}
     return item.model_dump(exclude=left_out) | {
         "met": item.met,
@@ -92,7 +92,7 @@ def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
 def _call_rows(
     item: Annotation, paid_before: Mapping[_Key, set[str]]
 ) -> Iterator[dict[str, object]]:
-    paid = set(paid_before.get(_key_of(item), ()))
+    paid = set(paid_before.get((*item.key, item.recipe_id), ()))
     for ordinal, call in enumerate(item.calls):
         cached = call.cached and call.prompt_digest not in paid
         paid.discard(call.prompt_digest)  # once
@@ -115,10 +115,6 @@ def _execution_row(run: Execution) -> dict[str, object]:
 
 def _key(item: Annotation) -> dict[str, object]:
     return {name: getattr(item, name) for name in PAIR}
-
-
-def _key_of(item: Annotation) -> _Key:
-    return (item.query_id, item.code_id, item.recipe_id)
 
 
 def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Replaced:
@@ -235,33 +231,28 @@ def load_annotations(
     """
     by_pair: dict[PairKey, dict[str, Any]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
-        for row in _select(tx, "annotations", recipe_id, "annotated_at", ", met, tries"):
-            by_pair[_pair(row)] = row | {"calls": [], "executions": []}
+        for pair, row in _select(tx, "annotations", recipe_id, "annotated_at", "met", "tries"):
+            by_pair[pair] = row | {"calls": [], "executions": []}
         if by_pair and evidence:
-            for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
-                by_pair[_pair(row)]["calls"].append(_without_key(row))
-            for row in _select(tx, "executions", recipe_id, "ordinal"):
-                by_pair[_pair(row)]["executions"].append(_nested(_without_key(row)))
+            for pair, row in _select(tx, "llm_calls", recipe_id, "ordinal", *PAIR):
+                by_pair[pair]["calls"].append(row)
+            for pair, row in _select(tx, "executions", recipe_id, "ordinal", *PAIR):
+                by_pair[pair]["executions"].append(_nested(row))
     return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
 
 
 def _select(
-    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, without: str = ""
-) -> list[dict[str, Any]]:
-    """Return a table's rows of the wanted pairs without the column that orders them."""
-    return tx.dicts(
-        f"SELECT {table}.* EXCLUDE ({order_by}{without}) FROM {table} "  # noqa: S608 - literals only
-        f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {order_by}",
+    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, *left_out: str
+) -> Iterator[tuple[PairKey, dict[str, Any]]]:
+    """Yield a table's rows of the wanted pairs, without some columns and that which orders them."""
+    rows = tx.dicts(
+        f"SELECT [query_id, code_id] AS pair, * EXCLUDE ({', '.join((order_by, *left_out))}) "  # noqa: S608 - literals only
+        f"FROM {table} SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? "
+        f"ORDER BY {order_by}",
         [recipe_id],
     )
-
-
-def _pair(row: Mapping[str, Any]) -> PairKey:
-    return PairKey(row["query_id"], row["code_id"])
-
-
-def _without_key(row: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if name not in PAIR}
+    for row in rows:
+        yield PairKey(*row.pop("pair")), row
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, object]:
@@ -276,3 +267,40 @@ def _nested(row: Mapping[str, Any]) -> dict[str, object]:
         "beside": details["beside"],
         "result": result | {"tests": details["tests"]},
     }
+
+
+def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey, RecipeId]]:
+    """Return the keys and recipes of all annotations of pairs that are named so, newest first.
+
+    Args:
+        database: The store.
+        query: How the query's id begins, or a part of its text in upper or lower case.
+        code: Likewise of the code, such as the function's name.
+    """
+    rows = database.rows(
+        "SELECT query_id, code_id, recipe_id FROM annotations "
+        "JOIN queries USING (query_id) JOIN codes USING (code_id) "
+        "WHERE CASE WHEN regexp_full_match($1, 'q[0-9a-f]+') THEN starts_with(query_id, $1) "
+        "ELSE contains(lower(queries.text), lower($1)) END "
+        "AND CASE WHEN regexp_full_match($2, 'c[0-9a-f]+') THEN starts_with(code_id, $2) "
+        "ELSE contains(lower(codes.text), lower($2)) END "
+        "ORDER BY query_id, code_id, annotated_at DESC, annotations.rowid DESC",
+        [" ".join(query.split()), code],
+    )
+    return [(PairKey(query_id, code_id), recipe_id) for query_id, code_id, recipe_id in rows]
+
+
+def judged_beside(database: Database, key: PairKey) -> list[PairKey | None]:
+    """Return the judged pairs before and after one: by query, then by rank."""
+    [(before, after)] = database.rows(
+        "WITH places AS (SELECT query_id, min(position) AS position FROM collection_queries "
+        "GROUP BY query_id), ranks AS (SELECT query_id, code_id, min(rank) AS rank FROM candidates "
+        "GROUP BY query_id, code_id) SELECT before, after FROM (SELECT query_id, code_id, "
+        "lag([query_id, code_id]) OVER w AS before, lead([query_id, code_id]) OVER w AS after "
+        "FROM (SELECT DISTINCT query_id, code_id FROM annotations) LEFT JOIN places USING "
+        "(query_id) LEFT JOIN ranks USING (query_id, code_id) "
+        "WINDOW w AS (ORDER BY position, query_id, rank, code_id)) "
+        "WHERE query_id = ? AND code_id = ?",
+        [*key],
+    )
+    return [PairKey(*one) if one else None for one in (before, after)]

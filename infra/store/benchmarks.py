@@ -42,8 +42,7 @@ def record_export(database: Database, export: Export) -> None:
 
 def find_export(database: Database, folder: Path) -> Export | None:
     """Return a folder's origin, None where it is not known."""
-    exports = database.records(Export, "SELECT * FROM exports WHERE folder = ?", [str(folder)])
-    return exports[0] if exports else None
+    return database.record(Export, "SELECT * FROM exports WHERE folder = ?", [str(folder)])
 
 
 def state_of_labels(
@@ -141,8 +140,7 @@ def _missing_step(database: Database) -> str:
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
     """Return the export with this id, or None."""
     query = "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?"
-    found = database.records(Published, query, [benchmark_id])
-    return found[0] if found else None
+    return database.record(Published, query, [benchmark_id])
 
 
 class Evaluation(Record):
@@ -159,13 +157,12 @@ def find_evaluation(
     database: Database, benchmark_id: BenchmarkId, method_key: str
 ) -> Evaluation | None:
     """Return a method's stored evaluation on a benchmark, or None."""
-    found = database.records(
+    return database.record(
         Evaluation,
         "SELECT * EXCLUDE (evaluated_at) FROM evaluations "
         "WHERE benchmark_id = ? AND method_key = ?",
         [benchmark_id, method_key],
     )
-    return found[0] if found else None
 
 
 def scored_metrics(database: Database, benchmark_id: BenchmarkId, method_key: str) -> list[str]:
@@ -247,3 +244,45 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     """Return the number of a benchmark's scored queries: those with a relevant code."""
     query = "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?"
     return database.count(query, [benchmark_id])
+
+
+class GroupMean(Record):
+    """A method's mean in a metric over the queries with so many matches."""
+
+    method: str
+    metric: str
+    matches: int
+    value: float
+    queries: int
+
+
+def group_means(
+    database: Database,
+    benchmark_id: BenchmarkId,
+    method_keys: Sequence[str],
+    metrics: Sequence[str],
+    matches: Mapping[str, int],
+) -> list[GroupMean]:
+    """Return the mean scores over the queries of each number of matches.
+
+    Args:
+        database: The store.
+        benchmark_id: The benchmark.
+        method_keys: The methods, in the order of the result.
+        metrics: The metrics.
+        matches: Query → number of relevant codes.
+    """
+    groups: dict[str, Sequence[object]] = {
+        "query_id": list(matches),
+        "matches": list(matches.values()),
+    }
+    with database.transaction() as tx, tx.table("groups", groups):
+        return tx.records(
+            GroupMean,
+            "SELECT method, metric, matches, avg(value) AS value, count(*) AS queries FROM scores "
+            "JOIN evaluations USING (benchmark_id, method_key) JOIN groups USING (query_id) "
+            "WHERE benchmark_id = ? AND list_contains(?, method_key) AND list_contains(?, metric) "
+            "GROUP BY method, method_key, metric, matches "
+            "ORDER BY list_position(?, method_key), metric, matches",
+            [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
+        )

@@ -66,16 +66,15 @@ def queries_without_candidates(
 
 def count_unjudged(database: Database, search_id: SearchId, collection: str) -> tuple[int, int]:
     """Return the number of unjudged pairs of a search, and of queries that have no others."""
-    with database.transaction() as tx:
-        ((pairs, queries),) = tx.rows(
-            "WITH judged AS (SELECT DISTINCT query_id, code_id FROM annotations "
-            "WHERE status <> 'failed'), found AS (SELECT query_id, count(*) AS pairs, "
-            "count(judged.code_id) AS judged FROM candidates SEMI JOIN "
-            "(SELECT query_id FROM collection_queries WHERE collection = ?) USING (query_id) "
-            "LEFT JOIN judged USING (query_id, code_id) WHERE search_id = ? GROUP BY query_id) "
-            "SELECT coalesce(sum(pairs - judged), 0), count(*) FILTER (judged = 0) FROM found",
-            [collection, search_id],
-        )
+    ((pairs, queries),) = database.rows(
+        "WITH judged AS (SELECT DISTINCT query_id, code_id FROM annotations "
+        "WHERE status <> 'failed'), found AS (SELECT query_id, count(*) AS pairs, "
+        "count(judged.code_id) AS judged FROM candidates SEMI JOIN "
+        "(SELECT query_id FROM collection_queries WHERE collection = ?) USING (query_id) "
+        "LEFT JOIN judged USING (query_id, code_id) WHERE search_id = ? GROUP BY query_id) "
+        "SELECT coalesce(sum(pairs - judged), 0), count(*) FILTER (judged = 0) FROM found",
+        [collection, search_id],
+    )
     return int(pairs), int(queries)
 
 
@@ -176,3 +175,16 @@ def candidate_codes(
         "USING (query_id) WHERE list_contains(?, search_id) ORDER BY code_id",
         [collection, list(search_ids)],
     )
+
+
+def candidates_of(
+    database: Database, search_id: SearchId, queries: Sequence[QueryId]
+) -> dict[QueryId, list[CodeId]]:
+    """Return query → the ids of its candidates in a search, for those of the queries with any."""
+    with database.transaction() as tx, tx.table("wanted", {"query_id": list(queries)}):
+        rows = tx.rows(
+            "SELECT query_id, list(code_id) FROM candidates SEMI JOIN wanted USING (query_id) "
+            "WHERE search_id = ? GROUP BY query_id",
+            [search_id],
+        )
+    return dict(rows)

@@ -1,11 +1,7 @@
 """Tables of the collect stage: collections with their queries, codes and own labels."""
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 
 import pyarrow as pa
 
@@ -13,9 +9,22 @@ from infra.collected import Content, StoredCollection
 from infra.draws import ALL, Draw
 from infra.errors import StoreError
 from infra.ids import CodeId
-from infra.records import Code, Label, Query, SourceInfo
+from infra.records import Code, Query, SourceInfo
 from infra.store.database import Database, Transaction
+from infra.store.temp_tables import BufferedContent, buffer_to_disk
 from infra.store.votes import record_votes
+
+_OWN_TABLES = (
+    *("collections", "dropped", "collection_sources"),
+    *("collection_queries", "collection_codes"),
+)
+# DuckDB's own memory for an insertion: without a limit it takes what the machine has; the indexes
+# of the ids must fit in (a million rows pass at 256 MB).
+_LEAST_MB, _MB_PER_MILLION = 128, 128
+_READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
+_LANGUAGE = "if(language = '', 'python', language)"  # where its source names none it is Python
+_INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
+_PLACE = "coalesce(nullif(url, ''), nullif(origin, ''), code_id)"
 
 
 def insert_texts(
@@ -54,118 +63,6 @@ def refuse_other_text(tx: Transaction, kind: str, identity: str) -> None:
             f"two texts have the id {found[0][0]}, one of which was made for that: leave it out of "
             "the source; nothing was stored"
         )
-
-
-_BATCH = 2_048  # rows
-_TEXT = pa.string()
-_POSITION = {"position": pa.int32()}
-_QUERY = dict.fromkeys(Query.model_fields, _TEXT)
-_CODE = dict.fromkeys(Code.model_fields, _TEXT) | {
-    "first_line": pa.int32(),
-    "last_line": pa.int32(),
-    "parameters": pa.list_(_TEXT),
-}
-_LABEL = dict.fromkeys(Label.model_fields, _TEXT) | {"relevance": pa.float64()}
-
-
-class Spool:
-    """Rows of any number in little memory: written one by one, then read back as Arrow batches.
-
-    Args:
-        schema: Column → type.
-        folder: Where the file is; it has no name there, so that a killed process leaves nothing.
-    """
-
-    def __init__(self, schema: Mapping[str, pa.DataType], folder: Path) -> None:
-        self.rows = 0
-        self._schema = pa.schema(schema)
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        self._writer = pa.ipc.new_stream(self._file, self._schema, options=options)
-        self._waiting: list[Mapping[str, object]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._file.close()
-
-    def add(self, row: Mapping[str, object]) -> None:
-        """Add a row, column → value."""
-        self._waiting.append(row)
-        self.rows += 1
-        if len(self._waiting) == _BATCH:
-            self._write()
-
-    def read(self) -> pa.RecordBatchReader:
-        """Return all rows so far, in their order; none can be added afterwards."""
-        if self._waiting:
-            self._write()
-        self._writer.close()
-        self._file.seek(0)
-        return pa.ipc.open_stream(self._file)
-
-    def _write(self) -> None:
-        batch = pa.RecordBatch.from_pylist(self._waiting, schema=self._schema)
-        self._writer.write_batch(batch)
-        self._waiting = []
-
-
-class SpooledContent(NamedTuple):
-    """A content that was read to its end; the rows of queries and codes have positions."""
-
-    queries: Spool
-    codes: Spool
-    labels: Spool
-
-
-@contextmanager
-def spooled(
-    content: Content, folder: Path, advance: Callable[[int], object]
-) -> Iterator[SpooledContent]:
-    """Read a content into files in a folder, which are gone after the ``with``.
-
-    Args:
-        content: What to read.
-        folder: Where the files are.
-        advance: Called with the number of items that were read since its last call.
-
-    Raises:
-        SourceError: See `Content.items`.
-    """
-    with (
-        Spool(_POSITION | _QUERY, folder) as queries,
-        Spool(_POSITION | _CODE, folder) as codes,
-        Spool(_LABEL, folder) as labels,
-    ):
-        number = 0
-        for number, item in enumerate(content.items(), 1):
-            if isinstance(item, Label):
-                labels.add(dict(item))
-            else:
-                spool = queries if isinstance(item, Query) else codes
-                spool.add({"position": spool.rows, **dict(item)})
-            if not number % _BATCH:
-                advance(_BATCH)
-        advance(number % _BATCH)
-        yield SpooledContent(queries, codes, labels)
-
-
-_OWN_TABLES = (
-    *("collections", "dropped", "collection_sources"),
-    *("collection_queries", "collection_codes"),
-)
-# DuckDB's own memory for an insertion: without a limit it takes what the machine has; the indexes
-# of the ids must fit in (a million rows pass at 256 MB).
-_LEAST_MB, _MB_PER_MILLION = 128, 128
-_READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
-_LANGUAGE = "if(language = '', 'python', language)"  # where its source names none it is Python
-_INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
@@ -210,11 +107,11 @@ def replace_collections(
     with ExitStack() as stack:
         stack.enter_context(database.space())
         files = {
-            name: stack.enter_context(spooled(content, database.settings.folder, advance))
+            name: stack.enter_context(buffer_to_disk(content, database.settings.folder, advance))
             for name, content in contents.items()
         }
         with database.transaction() as tx:
-            rows = sum(spool.rows for content in files.values() for spool in content)
+            rows = sum(table.rows for content in files.values() for table in content)
             rows += sum(tx.count(f"SELECT count(*) FROM {table}") for table in _INDEXED)  # noqa: S608
             tx.limit_memory(_LEAST_MB + rows * _MB_PER_MILLION // 10**6)
             for name, content in contents.items():
@@ -253,18 +150,18 @@ def _insert_info(
     )
 
 
-def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -> None:
-    for kind, identity, spool in (
+def _insert_content(tx: Transaction, collection: str, content: BufferedContent) -> None:
+    for kind, identity, table in (
         ("queries", "query_id", content.queries),
         ("codes", "code_id", content.codes),
     ):
-        with tx.stream("incoming", spool.read()):
+        with tx.stream("incoming", table.read()):
             tx.execute(
                 f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming"  # noqa: S608
             )
-        with tx.stream("incoming", spool.read()):
+        with tx.stream("incoming", table.read()):
             refuse_other_text(tx, kind, identity)
-        with tx.stream("incoming", spool.read()):
+        with tx.stream("incoming", table.read()):
             tx.execute(
                 f"INSERT INTO collection_{kind} BY NAME "  # noqa: S608 - literals above
                 "SELECT $1 AS collection, * EXCLUDE (text) FROM incoming",
@@ -282,9 +179,6 @@ def documented_by_language(database: Database, collection: str) -> dict[str, tup
     """  # noqa: S608 - a literal above
     rows = database.rows(query, [collection])
     return {language: (with_, without) for language, with_, without in rows}
-
-
-_PLACE = "coalesce(nullif(url, ''), nullif(origin, ''), code_id)"
 
 
 def places_of(

@@ -27,49 +27,10 @@ from infra.store.labels import CurrentLabels, define_macros
 from infra.summaries import ReasonSpending
 
 _PAIRS_AT_ONCE = 1_000
+_WITHOUT_END = 2**31 - 1  # tries
 
 
-def keys_folder(folder: Path) -> Path:
-    """Return the folder for files of keys in a store's; those of killed runs are removed.
-
-    The caller holds the writer's lock: no other run has such a file.
-    """
-    pending = folder / "pending"
-    for left in pending.glob("*.arrow*"):
-        left.unlink(missing_ok=True)
-    return pending
-
-
-def read_keys(file: Path) -> pa.Table:
-    """Return the columns ``query_id``, ``code_id`` and ``reason`` of a file, mapped into memory."""
-    with pa.memory_map(str(file)) as source:
-        return pa.ipc.open_file(source).read_all()
-
-
-def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
-    """Yield the pairs whose keys a file holds; texts are read for few at a time.
-
-    All of a query come together, the queries in the order of their first pairs. Pairs whose texts
-    have left the collection meanwhile are left out.
-
-    Args:
-        database: The store.
-        collection: Whose queries and codes they are.
-        file: What `write_pending` wrote.
-    """
-    keys = read_keys(file)
-    queries = keys["query_id"].combine_chunks().dictionary_encode()  # by their first pairs
-    order = pc.array_sort_indices(queries.indices)  # a stable sort
-    for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
-        some = keys.take(order.slice(start, _PAIRS_AT_ONCE)).to_pylist()
-        wanted = [PairKey(row["query_id"], row["code_id"]) for row in some]
-        yield from load_pairs(database, wanted, collection)
-
-
-_ALL = 2**31 - 1
-
-
-class Retries(Record):
+class RetryPolicy(Record):
     """When a failed pair is due again.
 
     Attributes:
@@ -80,7 +41,7 @@ class Retries(Record):
 
     after_s: float = 0.0
     longest_s: float = 86_400.0
-    max_tries: int = _ALL
+    max_tries: int = _WITHOUT_END
 
 
 class Selection(Record):
@@ -101,7 +62,7 @@ class Selection(Record):
     labels: CurrentLabels
     labelling_round: int = 1
     draw: Draw = ALL
-    retries: Retries = Retries()
+    retries: RetryPolicy = RetryPolicy()
 
 
 class PendingGroup(NamedTuple):
@@ -171,6 +132,17 @@ def count_pending(database: Database, selection: Selection) -> PendingCounts:
     return PendingCounts(candidates, fresh, without_code, groups)
 
 
+def keys_folder(folder: Path) -> Path:
+    """Return the folder for files of keys in a store's; those of killed runs are removed.
+
+    The caller holds the writer's lock: no other run has such a file.
+    """
+    pending = folder / "pending"
+    for left in pending.glob("*.arrow*"):
+        left.unlink(missing_ok=True)
+    return pending
+
+
 def write_pending(
     database: Database,
     selection: Selection,
@@ -206,6 +178,32 @@ def write_pending(
     ):
         writer.write_table(keys)
     return int(keys.num_rows)
+
+
+def read_keys(file: Path) -> pa.Table:
+    """Return the columns ``query_id``, ``code_id`` and ``reason`` of a file, mapped into memory."""
+    with pa.memory_map(str(file)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
+    """Yield the pairs whose keys a file holds; texts are read for few at a time.
+
+    All of a query come together, the queries in the order of their first pairs. Pairs whose texts
+    have left the collection meanwhile are left out.
+
+    Args:
+        database: The store.
+        collection: Whose queries and codes they are.
+        file: What `write_pending` wrote.
+    """
+    keys = read_keys(file)
+    queries = keys["query_id"].combine_chunks().dictionary_encode()  # by their first pairs
+    order = pc.array_sort_indices(queries.indices)  # a stable sort
+    for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
+        some = keys.take(order.slice(start, _PAIRS_AT_ONCE)).to_pylist()
+        wanted = [PairKey(row["query_id"], row["code_id"]) for row in some]
+        yield from load_pairs(database, wanted, collection)
 
 
 def spending_by_reason(

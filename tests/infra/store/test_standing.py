@@ -15,9 +15,9 @@ from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
 from infra.store import Database, annotations, candidates, open_database
-from infra.store.evidence import EvidenceSelection, decide_labels
+from infra.store.evidence import EvidenceSelection
 from infra.store.figures import label_figures, reading_figures
-from infra.store.labels import Covered, CurrentLabels
+from infra.store.labels import Covered, CurrentLabels, decide_labels
 from tasks.stages.answers import StoredAnnotations
 from tests.fakes.labels import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
