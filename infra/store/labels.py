@@ -45,7 +45,7 @@ class JudgedBy(NamedTuple):
     met: str
 
 
-class Covered(NamedTuple):
+class Coverage(NamedTuple):
     """Annotations that count for a labelling round: ``recipe_id`` and ``met`` as in `JudgedBy`.
 
     Attributes:
@@ -76,7 +76,7 @@ class CurrentLabels(Record):
     collection: str
     search_ids: tuple[SearchId, ...]
     sets: tuple[tuple[RecipeId, ...], ...] = ()
-    covered: tuple[Covered, ...] = ()
+    covered: tuple[Coverage, ...] = ()
     support: tuple[Support, ...] = get_args(Support)
     fresh_only: bool = False
 

@@ -15,7 +15,7 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database, recipes
-from infra.store.labels import Covered, CurrentLabels
+from infra.store.labels import Coverage, CurrentLabels
 from infra.store.pending import (
     RetryPolicy,
     Selection,
@@ -32,7 +32,7 @@ LABELS = CurrentLabels(
     collection="c",
     search_ids=(SEARCH, POOL),
     sets=((RECIPE,), (FORMER,), (OTHER,)),
-    covered=tuple(Covered(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
+    covered=tuple(Coverage(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
     fresh_only=True,
 )
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
@@ -91,7 +91,7 @@ def annotate(
 
 
 def fresh(recipe: RecipeId, met: str = ROLE) -> CurrentLabels:
-    covered = (Covered(recipe, met, 0, 0),)
+    covered = (Coverage(recipe, met, 0, 0),)
     return LABELS.model_copy(update={"covered": covered, "sets": ((RECIPE,),)})
 
 
