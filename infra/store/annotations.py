@@ -10,24 +10,13 @@ from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Code, Execution, GivenVote, Pair, Query
 from infra.store.corpus import insert_texts
-from infra.store.database import Database, Transaction
+from infra.store.database import Database, Transaction, statements_beside
 from infra.store.votes import record_votes
 
 PAIR = ("query_id", "code_id", "recipe_id")
 _Key = tuple[str, str, str]
 _FILE_FAULTS = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)
-
-
-# The recipe tells the labelling round; a pair with a known answer is a gold question.
-_INSERT = """
-    INSERT INTO annotations BY NAME SELECT incoming.*, replicate, CASE
-        WHEN (query_id, code_id) IN (SELECT (query_id, code_id) FROM votes WHERE kind = 'gold')
-            THEN 'gold'
-        WHEN replicate > 1 THEN 'replicate' ELSE 'first' END AS kind
-    FROM incoming LEFT JOIN (
-        SELECT recipe_id, (body->>'$.round')::INTEGER AS labelling_round FROM recipes
-    ) USING (recipe_id), LATERAL (SELECT coalesce(labelling_round, 1) AS replicate)
-"""
+_SQL = statements_beside(__file__)
 
 
 class _Replaced(NamedTuple):
@@ -65,7 +54,7 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
         replaced = _delete_stored(tx, annotations)
         rows = [_row(item, replaced.failures) for item in annotations]
         with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
-            tx.execute(_INSERT)
+            tx.execute(_SQL["insert"])
         tx.insert(
             "llm_calls", [row for item in annotations for row in _call_rows(item, replaced.paid)]
         )
@@ -125,20 +114,12 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
     """
     keys = {name: [getattr(item, name) for item in annotations] for name in PAIR}
     with tx.table("incoming_keys", keys):
-        stored = tx.rows(
-            "SELECT query_id, code_id, recipe_id, "
-            "CASE WHEN status = 'failed' THEN tries ELSE 0 END FROM annotations "
-            "SEMI JOIN incoming_keys USING (query_id, code_id, recipe_id)"
-        )
+        stored = tx.rows(_SQL["stored"])
     if not stored:
         return _Replaced({}, {})
     columns = {name: [row[place] for row in stored] for place, name in enumerate(PAIR)}
     with tx.table("deleted", columns):
-        paid = tx.rows(
-            "SELECT query_id, code_id, recipe_id, list(prompt_digest) FROM llm_calls "
-            "SEMI JOIN deleted USING (query_id, code_id, recipe_id) "
-            "WHERE NOT cached AND status IN ('ok', 'unreadable') GROUP BY ALL"
-        )
+        paid = tx.rows(_SQL["paid"])
         for table in ("annotations", "llm_calls", "executions"):
             tx.execute(
                 f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
@@ -277,30 +258,11 @@ def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey
         query: How the query's id begins, or a part of its text in upper or lower case.
         code: Likewise of the code, such as the function's name.
     """
-    rows = database.rows(
-        "SELECT query_id, code_id, recipe_id FROM annotations "
-        "JOIN queries USING (query_id) JOIN codes USING (code_id) "
-        "WHERE CASE WHEN regexp_full_match($1, 'q[0-9a-f]+') THEN starts_with(query_id, $1) "
-        "ELSE contains(lower(queries.text), lower($1)) END "
-        "AND CASE WHEN regexp_full_match($2, 'c[0-9a-f]+') THEN starts_with(code_id, $2) "
-        "ELSE contains(lower(codes.text), lower($2)) END "
-        "ORDER BY query_id, code_id, annotated_at DESC, annotations.rowid DESC",
-        [" ".join(query.split()), code],
-    )
+    rows = database.rows(_SQL["named"], [" ".join(query.split()), code])
     return [(PairKey(query_id, code_id), recipe_id) for query_id, code_id, recipe_id in rows]
 
 
 def judged_beside(database: Database, key: PairKey) -> list[PairKey | None]:
     """Return the judged pairs before and after one: by query, then by rank."""
-    [(before, after)] = database.rows(
-        "WITH places AS (SELECT query_id, min(position) AS position FROM collection_queries "
-        "GROUP BY query_id), ranks AS (SELECT query_id, code_id, min(rank) AS rank FROM candidates "
-        "GROUP BY query_id, code_id) SELECT before, after FROM (SELECT query_id, code_id, "
-        "lag([query_id, code_id]) OVER w AS before, lead([query_id, code_id]) OVER w AS after "
-        "FROM (SELECT DISTINCT query_id, code_id FROM annotations) LEFT JOIN places USING "
-        "(query_id) LEFT JOIN ranks USING (query_id, code_id) "
-        "WINDOW w AS (ORDER BY position, query_id, rank, code_id)) "
-        "WHERE query_id = ? AND code_id = ?",
-        [*key],
-    )
-    return [PairKey(*one) if one else None for one in (before, after)]
+    [neighbours] = database.rows(_SQL["neighbours"], [*key])
+    return [PairKey(*one) if one else None for one in neighbours]

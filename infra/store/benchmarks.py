@@ -10,10 +10,11 @@ from infra.identity import digest
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import StoreSettings
-from infra.store.database import Database, open_database, require_store
+from infra.store.database import Database, open_database, require_store, statements_beside
 from infra.store.generated import CONFIRMATIONS
 from infra.store.labels import CurrentLabels
 
+_SQL = statements_beside(__file__)
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, support, annotated_at"
 
 
@@ -199,14 +200,8 @@ def mean_scores(
     metrics: Sequence[str],
 ) -> dict[str, dict[str, float]]:
     """Return method → metric → mean over queries, methods in the order of the keys."""
-    rows = database.rows(
-        "SELECT method, metric, avg(value) FROM scores "
-        "JOIN evaluations USING (benchmark_id, method_key) "
-        "WHERE benchmark_id = ? AND list_contains(?, method_key) "
-        "AND list_contains(?, metric) "
-        "GROUP BY method, method_key, metric ORDER BY list_position(?, method_key), metric",
-        [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
-    )
+    given = {"benchmark": benchmark_id, "methods": list(method_keys), "metrics": list(metrics)}
+    rows = database.rows(_SQL["means"], given)
     means: dict[str, dict[str, float]] = {}
     for method, metric, value in rows:
         means.setdefault(method, {})[metric] = value
@@ -226,15 +221,8 @@ def mean_scores_by_language(
     """
     means: dict[str, tuple[int, dict[str, dict[str, float]]]] = {}
     with database.transaction() as tx, tx.stream("answered", answered):
-        rows = tx.rows(
-            "SELECT language, count(*), metric, method, avg(value) FROM scores "
-            "JOIN evaluations USING (benchmark_id, method_key) "
-            "JOIN (SELECT DISTINCT query_id, language FROM answered) USING (query_id) "
-            "WHERE benchmark_id = ? AND list_contains(?, method_key) "
-            "GROUP BY language, metric, method, method_key "
-            "ORDER BY language, metric, list_position(?, method_key)",
-            [benchmark_id, list(method_keys), list(method_keys)],
-        )
+        given = {"benchmark": benchmark_id, "methods": list(method_keys)}
+        rows = tx.rows(_SQL["means_by_language"], given)
     for language, queries, metric, method, value in rows:
         means.setdefault(language, (queries, {}))[1].setdefault(metric, {})[method] = value
     return means
@@ -272,17 +260,10 @@ def group_means(
         metrics: The metrics.
         matches: Query → number of relevant codes.
     """
+    given = {"benchmark": benchmark_id, "methods": list(method_keys), "metrics": list(metrics)}
     groups: dict[str, Sequence[object]] = {
         "query_id": list(matches),
         "matches": list(matches.values()),
     }
     with database.transaction() as tx, tx.table("groups", groups):
-        return tx.records(
-            GroupMean,
-            "SELECT method, metric, matches, avg(value) AS value, count(*) AS queries FROM scores "
-            "JOIN evaluations USING (benchmark_id, method_key) JOIN groups USING (query_id) "
-            "WHERE benchmark_id = ? AND list_contains(?, method_key) AND list_contains(?, metric) "
-            "GROUP BY method, method_key, metric, matches "
-            "ORDER BY list_position(?, method_key), metric, matches",
-            [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
-        )
+        return tx.records(GroupMean, _SQL["means_by_matches"], given)

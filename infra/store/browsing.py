@@ -282,14 +282,7 @@ class Scored(Record):
 @lru_cache(maxsize=1)
 def scored_methods(snapshot: Snapshot) -> list[Scored]:
     """Return the mean scores of all methods, by benchmark, the metrics of each in their order."""
-    return snapshot.records(
-        Scored,
-        "SELECT benchmark_id, coalesce(name, benchmark_id) AS benchmark, method, method_key, "
-        "metric, avg(value) AS mean, count(*) AS queries, "
-        "nullif(1.96 * stddev_samp(value) / sqrt(count(*)), 0) AS half FROM scores "
-        "JOIN evaluations USING (benchmark_id, method_key) LEFT JOIN benchmarks "
-        "USING (benchmark_id) GROUP BY ALL ORDER BY benchmark, benchmark_id, metric, mean DESC",
-    )
+    return snapshot.records(Scored, _SQL["scored_methods"])
 
 
 class QueryScore(Record):
@@ -326,17 +319,12 @@ def scores_of_queries(
         order: Which come first.
         limit: How many at most.
     """
-    direction = "DESC" if order == "best" else "ASC"
-    of_one = (
-        "SELECT query_id, value FROM scores WHERE benchmark_id = $benchmark AND metric = $metric"
-    )
-    return snapshot.records(
-        QueryScore,
-        f"SELECT query_id, coalesce(text, query_id) AS query, a.value, b.value AS other, "  # noqa: S608 - literals only
-        "query_id IN (SELECT query_id FROM memory.shown_queries) AS has_pairs "
-        f"FROM ({of_one} AND method_key = $method) AS a "
-        f"LEFT JOIN ({of_one} AND method_key = $other) AS b USING (query_id) "
-        "LEFT JOIN queries USING (query_id) "
-        f"ORDER BY a.value - coalesce(b.value, 0) {direction}, query_id LIMIT {limit}",
-        {"benchmark": benchmark_id, "metric": metric, "method": methods[0], "other": methods[1]},
-    )
+    given = {
+        "benchmark": benchmark_id,
+        "metric": metric,
+        "method": methods[0],
+        "other": methods[1],
+        "ascending": order == "worst",
+        "limit": limit,
+    }
+    return snapshot.records(QueryScore, _SQL["scores_of_queries"], given)

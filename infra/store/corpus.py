@@ -24,6 +24,14 @@ _LEAST_MB, _MB_PER_MILLION = 128, 128
 _READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
 _LANGUAGE = "if(language = '', 'python', language)"  # where its source names none it is Python
 _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
+_QUERIES = (
+    "SELECT query_id, text, origin, split FROM collection_queries JOIN queries USING (query_id) "
+    "WHERE collection = $1"
+)
+_CODES = (
+    "SELECT * EXCLUDE (collection, position) FROM collection_codes JOIN codes USING (code_id) "
+    "WHERE collection = $1"
+)
 _PLACE = "coalesce(nullif(url, ''), nullif(origin, ''), code_id)"
 
 
@@ -245,13 +253,7 @@ def functions_of(database: Database, code_id: CodeId) -> list[Code]:
 
 def load_queries(database: Database, collection: str) -> list[Query]:
     """Return a collection's queries in the source's order."""
-    return database.records(
-        Query,
-        "SELECT query_id, text, origin, split "
-        "FROM collection_queries JOIN queries USING (query_id) "
-        "WHERE collection = ? ORDER BY position",
-        [collection],
-    )
+    return database.records(Query, f"{_QUERIES} ORDER BY position", [collection])
 
 
 def load_codes(
@@ -259,38 +261,23 @@ def load_codes(
 ) -> list[Code]:
     """Return a collection's codes, those with an id in ``only`` if given, in the source's order."""
     wanted = None if only is None else list(only)
-    return database.records(
-        Code,
-        "SELECT * EXCLUDE (collection, position) FROM collection_codes "
-        "JOIN codes USING (code_id) WHERE collection = ? "
-        "AND (?::VARCHAR[] IS NULL OR code_id IN (SELECT unnest(?::VARCHAR[]))) "
-        "ORDER BY position",
-        [collection, wanted, wanted],
-    )
+    chosen = "($2::VARCHAR[] IS NULL OR code_id IN (SELECT unnest($2::VARCHAR[])))"
+    return database.records(Code, f"{_CODES} AND {chosen} ORDER BY position", [collection, wanted])
 
 
 def query_columns(database: Database, collection: str) -> pa.Table:
     """Return the fields of a collection's queries as columns, ascending by id."""
     with database.transaction() as tx:
         tx.limit_memory(_READING_MB)
-        return tx.arrow(
-            "SELECT query_id, text, origin, split "
-            "FROM collection_queries JOIN queries USING (query_id) "
-            "WHERE collection = ? ORDER BY query_id",
-            [collection],
-        )
+        return tx.arrow(f"{_QUERIES} ORDER BY query_id", [collection])
 
 
 def code_columns(database: Database, collection: str, language: str = "") -> pa.Table:
     """Return the fields of a collection's codes, or those in a language, ascending by id."""
     with database.transaction() as tx:
         tx.limit_memory(_READING_MB)
-        return tx.arrow(
-            "SELECT * EXCLUDE (collection, position) "  # noqa: S608 - a literal above
-            "FROM collection_codes JOIN codes USING (code_id) "
-            f"WHERE collection = $1 AND $2 IN ('', {_LANGUAGE}) ORDER BY code_id",
-            [collection, language],
-        )
+        of_language = f"$2 IN ('', {_LANGUAGE})"
+        return tx.arrow(f"{_CODES} AND {of_language} ORDER BY code_id", [collection, language])
 
 
 def label_columns(database: Database, collection: str, origin: str) -> pa.Table:
