@@ -10,6 +10,26 @@ from infra.settings.section import Address, Key, Section
 
 RECORDED_PREFIX = "recorded/"
 Price = Annotated[float, Field(ge=0, le=1e6)]
+KeyBlock = Annotated[
+    str | None,
+    Field(description="Prefect Secret block that holds the key, for runs of a deployment."),
+]
+Timeout = Annotated[
+    float,
+    Field(
+        gt=0,
+        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
+        "times as long, then a hundred times the mean of replies where that is longer.",
+    ),
+]
+MostRetries = Annotated[
+    int,
+    Field(
+        ge=0,
+        description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
+    ),
+]
+Backoff = Annotated[float, Field(gt=0, description="Maximum wait before a retry, in seconds.")]
 
 
 class LanguageModelSettings(Section):
@@ -29,9 +49,7 @@ class LanguageModelSettings(Section):
         repr=False,
         description="The provider's key; set it as COSQA_LLM__API_KEY, it is never printed here.",
     )
-    api_key_block: str | None = Field(
-        None, description="Prefect Secret block that holds the key, for runs of a deployment."
-    )
+    api_key_block: KeyBlock = None
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
     max_tokens: int = Field(2048, ge=16, description="Maximum length of a reply, in tokens.")
     limit_key: str | None = Field(
@@ -40,18 +58,9 @@ class LanguageModelSettings(Section):
         description="Name by which the server takes that maximum; none given tries max_tokens, "
         "then max_completion_tokens.",
     )
-    timeout_s: float = Field(
-        120.0,
-        gt=0,
-        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
-        "times as long, then a hundred times the mean of replies where that is longer.",
-    )
-    max_retries: int = Field(
-        8,
-        ge=0,
-        description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
-    )
-    max_backoff_s: float = Field(60.0, gt=0, description="Maximum wait before a retry, in seconds.")
+    timeout_s: Timeout = 120.0
+    max_retries: MostRetries = 8
+    max_backoff_s: Backoff = 60.0
     requests_per_minute: int = Field(
         0,
         ge=0,
@@ -166,21 +175,10 @@ class EncoderSettings(Section):
         description="The embedding API's key; set it as COSQA_ENCODER__API_KEY, it is never "
         "printed here.",
     )
-    api_key_block: str | None = Field(
-        None, description="Prefect Secret block that holds the key, for runs of a deployment."
-    )
-    timeout_s: float = Field(
-        120.0,
-        gt=0,
-        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
-        "times as long, then a hundred times the mean of replies where that is longer.",
-    )
-    max_retries: int = Field(
-        8,
-        ge=0,
-        description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
-    )
-    max_backoff_s: float = Field(60.0, gt=0, description="Maximum wait before a retry, in seconds.")
+    api_key_block: KeyBlock = None
+    timeout_s: Timeout = 120.0
+    max_retries: MostRetries = 8
+    max_backoff_s: Backoff = 60.0
     requests_per_minute: int = Field(
         0, ge=0, description="Maximum requests a minute of a run; 0 means no limit."
     )
