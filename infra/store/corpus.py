@@ -43,18 +43,20 @@ def insert_texts(
     Raises:
         StoreError: An id is stored with another text.
     """
-    for kind, identity, rows in (
-        ("queries", "query_id", [{"query_id": one.query_id, "text": one.text} for one in queries]),
-        ("codes", "code_id", [{"code_id": one.code_id, "text": one.text} for one in codes]),
+    for kind, identity, texts in (
+        ("queries", "query_id", [(one.query_id, one.text) for one in queries]),
+        ("codes", "code_id", [(one.code_id, one.text) for one in codes]),
     ):
-        tx.insert(kind, rows, on_conflict="ignore")
-        if rows:
-            with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
-                refuse_other_text(tx, kind, identity)
+        if texts:
+            ids, bodies = zip(*texts, strict=True)
+            columns = pa.table({identity: list(ids), "text": list(bodies)})
+            _insert_texts(tx, kind, identity, columns.to_reader)
 
 
-def refuse_other_text(tx: Transaction, kind: str, identity: str) -> None:
-    """Refuse texts of a table ``incoming`` whose ids other texts have.
+def _insert_texts(
+    tx: Transaction, kind: str, identity: str, read: Callable[[], pa.RecordBatchReader]
+) -> None:
+    """Store texts that are read twice, and refuse those whose ids other texts have.
 
     Ids are 128 bits of a hash, and nobody finds two texts with one. If somebody did, what was
     judged of the one would be believed of the other.
@@ -62,13 +64,16 @@ def refuse_other_text(tx: Transaction, kind: str, identity: str) -> None:
     Raises:
         StoreError: There is one.
     """
-    found = tx.rows(
-        f"SELECT {identity} FROM incoming JOIN {kind} USING ({identity}) "  # noqa: S608 - literals
-        f"WHERE incoming.text <> {kind}.text LIMIT 1"
-    )
+    with tx.stream("incoming", read()):
+        tx.execute(f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming")  # noqa: S608
+    with tx.stream("incoming", read()):
+        found = tx.column(
+            f"SELECT {identity} FROM incoming JOIN {kind} USING ({identity}) "  # noqa: S608 - literals
+            f"WHERE incoming.text <> {kind}.text LIMIT 1"
+        )
     if found:
         raise StoreError(
-            f"two texts have the id {found[0][0]}, one of which was made for that: leave it out of "
+            f"two texts have the id {found[0]}, one of which was made for that: leave it out of "
             "the source; nothing was stored"
         )
 
@@ -163,12 +168,7 @@ def _insert_content(tx: Transaction, collection: str, content: BufferedContent) 
         ("queries", "query_id", content.queries),
         ("codes", "code_id", content.codes),
     ):
-        with tx.stream("incoming", table.read()):
-            tx.execute(
-                f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming"  # noqa: S608
-            )
-        with tx.stream("incoming", table.read()):
-            refuse_other_text(tx, kind, identity)
+        _insert_texts(tx, kind, identity, table.read)
         with tx.stream("incoming", table.read()):
             tx.execute(
                 f"INSERT INTO collection_{kind} BY NAME "  # noqa: S608 - literals above
