@@ -126,6 +126,12 @@ def test_a_private_module_is_imported_by_files_of_its_own_folder_alone() -> None
     assert foreign == []
 
 
+def test_who_reads_python_imports_one_module() -> None:
+    inner = {name for name in NAMES if name.startswith("infra.languages.python.")}
+    outside = {name for name in NAMES if not name.startswith("infra.languages.")}
+    assert {name for name in outside if IMPORTS[name] & inner} == set()
+
+
 def test_no_file_imports_one_that_imports_it() -> None:
     left = {module: names & NAMES - {module} for module, names in IMPORTS.items()}
     while leaves := [module for module, names in left.items() if not names]:

@@ -23,7 +23,7 @@ from agents.claims.literals import (
     settings_in,
 )
 from agents.claims.values import alike, suits, to_plain
-from infra.languages.python.programs import UNREADABLE, ast
+from infra.languages.python import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"

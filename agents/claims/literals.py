@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeGuard
 
 from agents.claims.fixtures import FILE_NAME, FIXTURES, FOLDER, FOLDER_NAME
-from infra.languages.python.programs import UNREADABLE, ast, is_deep, parse
+from infra.languages.python import UNREADABLE, ast, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
 _MOST_PARTS = 10_000  # of a value, with the parts of its parts

@@ -11,7 +11,7 @@ from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
 from agents.roles.base import Agent, stub_section, undefined_names_section, undefined_section
 from infra.languages import Language
-from infra.languages.python.programs import joined
+from infra.languages.python import joined
 from infra.records import Pair, Query
 
 _NO_EVIDENCE = "Why no example of the specification is evidence:"

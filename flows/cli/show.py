@@ -15,9 +15,9 @@ from infra.settings import CONFIGURATION_SUMMARIES, Settings, StoreSettings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
 from infra.store import Database, annotations, open_database, recipes
+from infra.store.annotations import find_judged, judged_beside
 from infra.store.corpus import functions_of
 from infra.store.database import require_store
-from infra.store.evidence import find_judged, judged_beside
 from tasks.encoders import SYNTAX, EncoderSpec, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters

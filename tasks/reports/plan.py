@@ -6,8 +6,7 @@ from pydantic import Field
 
 from infra.ids import RecipeId
 from infra.records import Record
-from infra.settings import Reason
-from infra.settings.reannotation import REASON_SUMMARIES
+from infra.settings import REASON_SUMMARIES, Reason
 from infra.summaries import ReasonSpending
 from tasks.reports.document import Document, Items, Paragraph, Table
 from tasks.reports.text import UNKNOWN, counted, format_cost, format_duration, format_words

@@ -102,7 +102,7 @@ class VectorWriter:
         if not file.left:
             name = f"{self._folder}/{file.kind}-{digest_of_set(file.ids)}.arrow"
             write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
-            written = [vectors.RecordedFile(name, len(file.rows))]
+            written = {name: len(file.rows)}
             vectors.record_files(self._database, self._spec.key, file.kind, written)
         self._advance(len(rows))
 

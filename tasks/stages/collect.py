@@ -17,7 +17,7 @@ from tasks.sources import open_source
 _READERS = (
     *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.inputs", "infra.languages"),
     "infra.syntax",
-    *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
+    *("infra.collected", "infra.identity", "infra.records"),
 )
 _MOST_NOTES = 10  # in the log; all are in a file
 _LIBRARIES = ("cosqa-plus", "magika")

@@ -126,7 +126,8 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
 def embed_stored(work: Embedding, name: str, kind: Kind, ids: vectors.Ids) -> None:
     """Embed a store's queries or codes that have no vector."""
     forget_lost_files(work, kind)
-    missing = ids.filter(vectors.locate(work.database, work.spec.key, kind, ids).is_missing)
+    stored = vectors.StoredVectors(work.database, work.spec.key, kind, ids)
+    missing = ids.filter(stored.is_missing)
     if len(missing):
         _embed(work, name, [Job(kind, missing, partial(vectors.load_texts, work.database, kind))])
 
@@ -180,5 +181,5 @@ def _missing(
     database: Database, collections: Sequence[StoredCollection], encoder: str, kind: Kind
 ) -> vectors.Ids:
     ids = vectors.member_ids(database, [collection.name for collection in collections], kind)
-    places = vectors.locate(database, encoder_key(encoder), kind, ids)
-    return ids.filter(places.is_missing)
+    stored = vectors.StoredVectors(database, encoder_key(encoder), kind, ids)
+    return ids.filter(stored.is_missing)

@@ -14,7 +14,7 @@ from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings
 from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
-from infra.store.evidence import decide_labels
+from infra.store.labels import decide_labels
 from infra.store.people import final_labels
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.distractors import parents_of_mutants

@@ -15,7 +15,8 @@ from infra.ids import CodeId, PairKey, QueryId
 from infra.records import Annotation, Label, Record
 from infra.settings import PublishSettings, ScoringSettings, SourceSettings
 from infra.store import Database
-from infra.store.evidence import EvidenceSelection, decide_labels
+from infra.store.evidence import EvidenceSelection
+from infra.store.labels import decide_labels
 from tasks.benchmarks import AnnotationStream, Benchmark, qrels_of, write_benchmark
 from tasks.benchmarks.benchmark import LabelRecipe, fit_name
 from tasks.benchmarks.mteb import mteb_files

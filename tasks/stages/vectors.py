@@ -13,14 +13,7 @@ from infra.errors import EstimationError
 from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.vectors import (
-    Block,
-    LocatedVectors,
-    Positions,
-    StoredVectors,
-    Vectors,
-    joint_blocks,
-)
+from infra.store.vectors import Block, Positions, StoredVectors, Vectors, joint_blocks
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors
@@ -49,12 +42,11 @@ class TextVectors:
 
     def load(self, encoder: str, kind: Kind, texts: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these texts; missing ones are computed and stored."""
-        located = self.open(encoder, kind, identities(kind, texts), texts.__getitem__)
-        return located.load(np.arange(len(texts), dtype=np.int32))
+        return self.open(encoder, kind, identities(kind, texts), texts.__getitem__).load()
 
     def open(
         self, encoder: str, kind: Kind, ids: vectors.Ids, text_at: Callable[[int], str]
-    ) -> LocatedVectors:
+    ) -> StoredVectors:
         """Return the vectors of n texts, to be read by positions; missing ones are computed first.
 
         Args:
@@ -66,13 +58,13 @@ class TextVectors:
         work = Embedding(self._database, encoder, self._settings, self._ray)
         forget_lost_files(work, kind)
         key = encoder_key(encoder)
-        places = vectors.locate(self._database, key, kind, ids)
-        missing = np.flatnonzero(places.is_missing).tolist()
+        stored = StoredVectors(self._database, key, kind, ids)
+        missing = np.flatnonzero(stored.is_missing).tolist()
         if not missing:
-            return LocatedVectors(self._database.settings.vectors, places)
+            return stored
         at = {ids[row].as_py(): row for row in missing}
         embed_texts(work, self._name, kind, {item: text_at(row) for item, row in at.items()})
-        return StoredVectors(self._database, key, kind, self._name).open(ids)
+        return StoredVectors(self._database, key, kind, ids).require_all(self._name)
 
     def load_pairs(self, encoder: str, pairs: Pairs) -> PairVectors:
         """Return the vectors of pairs, as `load` does."""
@@ -100,7 +92,7 @@ class BenchmarkVectors:
     ) -> None:
         self._texts = TextVectors(benchmark.name, database, settings, ray)
         self._benchmark = benchmark
-        self._opened: dict[str, LocatedVectors] = {}
+        self._opened: dict[str, StoredVectors] = {}
 
     def compute_missing(self, encoder: str) -> None:
         """Compute and store the vectors that are missing."""
@@ -123,7 +115,7 @@ class BenchmarkVectors:
         """
         yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
 
-    def _open(self, encoder: str) -> LocatedVectors:
+    def _open(self, encoder: str) -> StoredVectors:
         if encoder not in self._opened:
             order, ids = self._codes
             codes = self._benchmark.codes
@@ -150,10 +142,14 @@ def identities(kind: Kind, texts: Sequence[str]) -> vectors.Ids:
 
 
 def stored_vectors(
-    database: Database, collection: str, encoder: str, kind: vectors.Kind
+    database: Database, collection: str, encoder: str, kind: vectors.Kind, ids: vectors.Ids
 ) -> StoredVectors:
-    """Return the vectors of a collection's items by an encoder, read on demand."""
-    return StoredVectors(database, encoder_key(encoder), kind, collection)
+    """Return the vectors of a collection's items by an encoder, read on demand.
+
+    Raises:
+        StoreError: An item has not been embedded.
+    """
+    return StoredVectors(database, encoder_key(encoder), kind, ids).require_all(collection)
 
 
 def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
@@ -169,5 +165,5 @@ def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> 
         encoders: Names of encoders.
     """
     ids = vectors.member_ids(database, [collection], "code")
-    stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    return partial(joint_blocks, {name: one.open(ids) for name, one in stored.items()})
+    stored = {name: stored_vectors(database, collection, name, "code", ids) for name in encoders}
+    return partial(joint_blocks, stored)

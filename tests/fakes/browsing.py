@@ -4,10 +4,10 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from infra.executions import CaseResult
 from infra.ids import RecipeId
 from infra.records import (
     Annotation,
+    CaseResult,
     Code,
     Execution,
     ExecutionResult,

@@ -26,7 +26,7 @@ from infra.settings import (
 from infra.store import Database, annotations, candidates, open_database, recipes
 from infra.store.pending import (
     PendingCounts,
-    Retries,
+    RetryPolicy,
     Selection,
     count_pending,
     keys_folder,
@@ -167,9 +167,9 @@ def pending_rounds(database: Database, run: AnnotationRun) -> list[PendingRound]
     pools = candidates.pools_of(database, collection)
     own = SearchId("") if search.search_id in pools else search.search_id
     searches = (own, *pools) if own else (own, search.search_id)
-    retries = Retries()
+    retries = RetryPolicy()
     if not policy.retry_all:
-        retries = Retries(
+        retries = RetryPolicy(
             after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
         )
     rounds: list[PendingRound] = []

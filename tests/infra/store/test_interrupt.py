@@ -1,6 +1,6 @@
 """A signal that arrives while DuckDB works ends the program as one that arrives elsewhere.
 
-Covers `infra.store.database`.
+Covers `infra.store.database_file`.
 """
 
 import subprocess
@@ -49,7 +49,7 @@ def test_ctrl_c_while_the_file_is_opened_is_an_interrupt(
     def interrupted_by_duckdb(*_: object) -> NoReturn:
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setattr("infra.store.database.DatabaseFile._open", interrupted_by_duckdb)
+    monkeypatch.setattr("infra.store.database_file.DatabaseFile._open", interrupted_by_duckdb)
     with pytest.raises(KeyboardInterrupt), database.transaction():
         pass
     with pytest.raises(KeyboardInterrupt):

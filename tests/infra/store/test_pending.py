@@ -15,9 +15,9 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database, recipes
-from infra.store.labels import Covered, CurrentLabels
+from infra.store.labels import Coverage, CurrentLabels
 from infra.store.pending import (
-    Retries,
+    RetryPolicy,
     Selection,
     count_pending,
     pairs_in,
@@ -32,7 +32,7 @@ LABELS = CurrentLabels(
     collection="c",
     search_ids=(SEARCH, POOL),
     sets=((RECIPE,), (FORMER,), (OTHER,)),
-    covered=tuple(Covered(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
+    covered=tuple(Coverage(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
     fresh_only=True,
 )
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
@@ -91,19 +91,19 @@ def annotate(
 
 
 def fresh(recipe: RecipeId, met: str = ROLE) -> CurrentLabels:
-    covered = (Covered(recipe, met, 0, 0),)
+    covered = (Coverage(recipe, met, 0, 0),)
     return LABELS.model_copy(update={"covered": covered, "sets": ((RECIPE,),)})
 
 
 def selection(
-    draw: Draw = ALL_QUERIES, retries: Retries | None = None, labels: CurrentLabels = LABELS
+    draw: Draw = ALL_QUERIES, retries: RetryPolicy | None = None, labels: CurrentLabels = LABELS
 ) -> Selection:
     return Selection(
         search_id=SEARCH,
         recipe_id=RECIPE,
         labels=labels,
         draw=draw,
-        retries=retries or Retries(),
+        retries=retries or RetryPolicy(),
     )
 
 
@@ -111,7 +111,7 @@ def planned(
     database: Database,
     taken: tuple[tuple[Reason, int], ...] = ALL,
     draw: Draw = ALL_QUERIES,
-    retries: Retries | None = None,
+    retries: RetryPolicy | None = None,
 ) -> list[PairKey]:
     file = database.settings.folder / "keys.arrow"
     number = write_pending(database, selection(draw, retries), taken, file)
@@ -120,7 +120,7 @@ def planned(
     return [PairKey(row["query_id"], row["code_id"]) for row in rows]
 
 
-def reasons(database: Database, retries: Retries | None = None) -> dict[str, int]:
+def reasons(database: Database, retries: RetryPolicy | None = None) -> dict[str, int]:
     counts = count_pending(database, selection(retries=retries))
     found: dict[str, int] = {}
     for group in counts.groups:
@@ -275,11 +275,11 @@ def test_a_failed_pair_is_due_at_once_then_after_ever_longer_and_at_last_never(
     database: Database, times: int, hours_ago: float, is_due: bool
 ) -> None:
     fail(database, times, hours_ago)
-    retries = Retries(after_s=3600.0, max_tries=9)
+    retries = RetryPolicy(after_s=3600.0, max_tries=9)
     assert reasons(database, retries).get("failed", 0) == is_due
     assert reasons(database, retries).get("failed, not due", 0) == (not is_due)
     assert (IN_ORDER[0] in planned(database, retries=retries)) == is_due
-    assert IN_ORDER[0] in planned(database, retries=Retries()), "an explicit wish takes it"
+    assert IN_ORDER[0] in planned(database, retries=RetryPolicy()), "an explicit wish takes it"
 
 
 def tries(database: Database) -> int:

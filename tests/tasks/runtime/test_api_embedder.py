@@ -93,8 +93,8 @@ def test_texts_that_an_api_wont_embed_are_told_by_their_beginning_and_nothing_is
         embed_texts(work, "made", "query", text_of["query"])
         assert len(server.embedded) == before, "what was embedded is kept"
     ids = vectors.ids_of(sorted(text_of["query"]))
-    places = vectors.locate(database, encoder_key("api:openai/tiny"), "query", ids)
-    assert not places.is_missing.any()
+    stored = vectors.StoredVectors(database, encoder_key("api:openai/tiny"), "query", ids)
+    assert not stored.is_missing.any()
 
 
 def test_the_registered_one_is_asked_by_its_own_name(tmp_path: Path) -> None:

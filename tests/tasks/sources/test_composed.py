@@ -1,6 +1,6 @@
 """Laws of queries and codes that are chosen apart (`tasks.corpus.composed`).
 
-Covers `tasks.corpus.composed`, `infra.collected` and `infra.settings.source`.
+Covers `tasks.corpus.composed`, `infra.collected` and `infra.settings.data`.
 """
 
 import os
