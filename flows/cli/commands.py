@@ -16,7 +16,7 @@ import typer
 
 from flows import options as o
 from flows.cli.help import Group
-from flows.cli.output import STARTING, command, errors, say
+from flows.cli.output import STARTING, command, errors, print_document, say
 from flows.options import settings_of
 from flows.runtime import flow_state
 from infra.draws import Draw
@@ -283,13 +283,13 @@ def leaderboard(
     folder = benchmark or only_benchmark(settings.store)
     needs = partial(check_comparison, benchmarks=[folder], runs=runs or ())
     ready = check(settings, needs)
-    from flows.cli.evaluation import print_leaderboards
+    from flows.cli.evaluation import print_leaderboard
 
     written = _result(
         "leaderboard", ready, benchmark=benchmark, runs=runs or (),
         annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
-    print_leaderboards(written)
+    print_leaderboard(written)
 
 
 @command(
@@ -309,10 +309,10 @@ def diff(
     from tasks.runtime.input_checks import check_comparison
 
     ready = check(settings, partial(check_comparison, benchmarks=[before, after]))
-    from flows.cli.evaluation import print_versions
+    from flows.cli.evaluation import print_difference
 
     written = _result("diff", ready, before=before, after=after)
-    print_versions(written, is_scored=bool(settings.evaluation.methods))
+    print_difference(written, is_scored=bool(settings.evaluation.methods))
 
 
 @command(
@@ -494,8 +494,7 @@ def compare_annotators(
         require_writable(output)
     draw = Draw(limit, settings.annotation.seed)
     ready = check(settings, lambda _: read_truth(truth, draw))
-    from flows.cli.annotators import print_scores
-    from tasks.stages.compare_annotators import annotator_scores
+    from tasks.stages.compare_annotators import annotator_scores, annotators_document
     from tasks.stages.preflight import check_annotators, needs_server
 
     chosen: Any = configurations or ()
@@ -506,7 +505,7 @@ def compare_annotators(
         configurations=chosen, limit=limit,
     )  # fmt: skip
     scores = list(annotator_scores(ready.opened, judged, settings.store))
-    print_scores(scores, str(output or "--output FILE writes it"))
+    print_document(annotators_document(scores), rest=str(output or "--output FILE writes it"))
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
         text = json.dumps(figures, indent=1, ensure_ascii=False)
@@ -567,12 +566,10 @@ def challenge(
     challenge_queries(queries)
     if annotations:
         read_grades(annotations)
-    from flows.cli.challenges import print_challenge
+    written = _result("challenge", ready, queries=queries, annotations=annotations, pool=pool)
+    from tasks.stages.challenge.codesearchnet import SCORES, challenge_document
 
-    written = _result(
-        "challenge", ready, queries=queries, annotations=annotations, pool=pool,
-    )  # fmt: skip
-    print_challenge(written)
+    print_document(challenge_document(written), rest=str(written.folder / SCORES))
 
 
 @command(
@@ -624,7 +621,7 @@ def neural_code_search(
 
     ready = check(settings, check_challenge)
     read_questions(questions)
-    from flows.cli.challenges import print_sheet
-
     written = _result("neural_code_search", ready, questions=questions, post_rank=post_rank)
-    print_sheet(written)
+    from tasks.stages.challenge.neural_code_search import sheet_document
+
+    print_document(sheet_document(written), written.file)

@@ -13,7 +13,7 @@ import typer
 from flows import options as o
 from flows.cli.commands import challenge_app
 from flows.cli.help import Command, Group
-from flows.cli.output import command, examples, print_table, say
+from flows.cli.output import command, examples, print_document, say
 from flows.options import settings_of
 from infra.errors import SettingsError
 
@@ -487,11 +487,11 @@ def _add_suite(app: typer.Typer, name: str, kind: type["Suite"]) -> None:
     """Add the command of a suite, whose options are the fields of the suite's model."""
 
     def run(**values: object) -> None:
+        from tasks.reports.document import Document, Table
+
         figures = kind().figures(kind.Options(**values))
-        rest = "a wider terminal, or a file: `cosqa suite ... > file`"
-        print_table("", figures.columns, figures.rows, rest=rest)
-        for note in figures.notes:
-            say(note)
+        document = Document("", [Table(figures.columns, figures.rows), *figures.notes])
+        print_document(document, rest="a wider terminal, or a file: `cosqa suite ... > file`")
 
     parameters, words = [], ["cosqa suite", name]
     for key, field in kind.Options.model_fields.items():

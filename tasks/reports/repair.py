@@ -149,11 +149,11 @@ def repair_document(
             f"{_ABOUT} {_gold_sentence(figures.gold)}",
         ],
         sections=[
+            Section("places", "Places before and after", [places_table(figures)]),
             Section(
                 "methods",
                 "Methods before and after",
                 [
-                    places_table(figures),
                     score_table(figures.before, "Before"),
                     score_table(figures.after, "After"),
                     _LETTERS,

@@ -18,6 +18,8 @@ from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.encoders import encoders
 from tasks.inputs.trec import read_run
 from tasks.ranking.methods import renamed
+from tasks.reports.document import Document, Table
+from tasks.reports.text import counted
 from tasks.runtime.caching import stage
 from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
@@ -112,3 +114,20 @@ def _reordered(
         query: sorted(codes, key=lambda code: -len(wanted[query].intersection(words(texts[code]))))
         for query, codes in ranked.items()
     }
+
+
+def sheet_document(written: WrittenSheet) -> Document:
+    """Return each method's figures, and how the judge agrees with the examples."""
+    rows = [
+        (method, *map(str, of.answered.values()), f"{of.reciprocal_rank:.3f}")
+        for method, of in written.scores.items()
+    ]
+    questions = next(iter(written.scores.values())).questions
+    title = f"first right result of {counted(questions, 'questions')}, judged by Aroma"
+    header = ("method", "Answered@1", "Answered@5", "Answered@10", "MRR")
+    judge = f"judge: accepts {written.accepted:,} of {counted(written.examples, 'examples')}"
+    lost = [f"answers without Java, so never found: {written.without_code:,}"]
+    return Document(
+        "", [Table(header, rows, caption=title), judge, *lost * bool(written.without_code)],
+        kind="Score sheet",
+    )  # fmt: skip

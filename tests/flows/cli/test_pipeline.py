@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from flows.cli import commands, pipeline
 from flows.cli.app import app
-from flows.cli.pipeline import print_plan, print_scores
+from flows.cli.pipeline import print_plan, print_report
 from flows.options import settings_of
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
@@ -32,6 +32,7 @@ from tasks.stages.preflight import (
     check_agents,
     check_annotators,
 )
+from tasks.stages.report import WrittenReport
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.published_files import standard_library, write_codesearchnet
 
@@ -57,16 +58,17 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    print_scores(scores(), "/out/report.html")
+    print_report(WrittenReport(file=Path("/out/report.html"), benchmarks=(scores(),), links={}))
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert max(map(len, lines)) <= width
-    assert "means over 500 queries with a match, 15,228 codes" in " ".join(lines)
+    assert "means over 500 queries with a match · 15,228 functions" in " ".join(lines)
     (bm25,) = [line for line in lines if line.startswith("bm25")]
     (fused,) = [line for line in lines if line.startswith("bag-of")]
     assert "0.2800" in bm25
     assert fused.split()[1:3] == ["0.3959", "0.4395"]
-    assert ("/out/report.html" in out) == ("MMRR" not in lines[1 + (width < 80)])
+    (header,) = [line for line in lines if line.startswith("method")]
+    assert ("all of it: /out/report.html" in " ".join(lines)) == ("MMRR" not in header)
 
 
 @pytest.fixture
@@ -168,8 +170,8 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
-    print_scores(scores(), "/out/report.html")
-    fused = capsys.readouterr().out.splitlines()[-2]
+    print_report(WrittenReport(file=Path("/out/report.html"), benchmarks=(scores(),), links={}))
+    (fused,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("bag-of")]
     assert fused.split()[1:] == ["0.3959", "0.4395", *[NONE] * 5]
 
 
