@@ -48,7 +48,7 @@ def leaderboard(
     if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
-        recipe = check_agents(chosen.committee)
+        recipe = check_agents(ready)
     is_ranking = chosen_methods(chosen.scoring, runs)
     scored = score_methods(ready.database, opened, chosen.scoring) if is_ranking else []
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]

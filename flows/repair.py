@@ -52,7 +52,7 @@ def repair(
     chosen, database = ready.settings, ready.database
     opened = open_benchmark(database, benchmark)
     require_repairable(opened, chosen.publish)
-    recipe = check_agents(chosen.committee, to_run=not plan)
+    recipe = check_agents(ready, to_run=not plan)
     source = source_to_repair(benchmark)
     with writing(chosen.store):
         fingerprint = open_source(source).fingerprint()

@@ -429,9 +429,9 @@ def study_kape(
     settings = settings_of(study_kape, locals())
     named = o.folders("--data", data)
     from tasks.runtime.checked import check
-    from tasks.runtime.input_checks import check_kape
+    from tasks.stages.study.kape import open_data
 
-    ready = check(settings, partial(check_kape, data=named))
+    ready = check(settings, partial(open_data, data=named))
     from flows.cli.evaluation import print_kape
 
     print_kape(_result("study_kape", ready, data=named))
@@ -458,9 +458,9 @@ def study_training(
     settings = settings_of(study_training, locals())
     named = o.folders("--data", data)
     from tasks.runtime.checked import check
-    from tasks.runtime.input_checks import check_training
+    from tasks.stages.study.training import open_data
 
-    ready = check(settings, partial(check_training, data=named, test=test, bases=bases))
+    ready = check(settings, partial(open_data, data=named, test=test, bases=bases))
     from flows.cli.evaluation import print_training_study
 
     folder = _result(

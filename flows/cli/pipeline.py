@@ -87,7 +87,7 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
         return True
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
         check_answer(settings.llm, ready.settings.store)
-        check_agents(ready.settings.committee)
+        check_agents(ready)
     return False
 
 
@@ -134,7 +134,8 @@ def generate(ready: ValidatedInputs) -> None:
     settings = ready.given
     if not needs_server(settings.llm, settings.encoder):
         check_answer(settings.llm, settings.store)
-        check_agents(verifying_committee(settings.committee, settings.generation.configuration))
+        configuration = settings.generation.configuration
+        check_agents(ready, verifying_committee(ready.settings.committee, configuration))
     found = flow_state("generate", ready).result()
     if found.verified or found.refused or found.failed:
         say(

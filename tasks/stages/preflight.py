@@ -74,19 +74,26 @@ def collected_source(ready: ValidatedInputs) -> CollectedSource:
     return CollectedSource(collections=tuple(collections), search=search)
 
 
-def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> RecipeReference:
-    """Return the recipe of the first labelling round, after checking the model and the engine.
+def check_agents(
+    ready: ValidatedInputs, committee: CommitteeSettings | None = None, *, to_run: bool = True
+) -> RecipeReference:
+    """Return the recipe of the first labelling round, after one check of the model and the engine.
 
     Args:
-        committee: Model, configuration and sandbox.
+        ready: The checked inputs, which keep what a command has found for its flow.
+        committee: Model, configuration and sandbox; None takes those of the settings.
         to_run: Check that the model has a key and the engine's boxes show all that they must; a
             plan needs neither.
     """
+    committee = committee or ready.settings.committee
     if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    if to_run:
+    if not to_run:
+        return current_recipe(committee, require_shown=False)
+    if committee not in ready.recipes:
         check_model(committee.llm)
-    return current_recipe(committee, require_shown=to_run)
+        ready.recipes[committee] = current_recipe(committee, require_shown=True)
+    return ready.recipes[committee]
 
 
 def check_model_name(llm: LanguageModelSettings) -> None:
@@ -116,7 +123,7 @@ async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
 
 def annotation_plan(ready: ValidatedInputs) -> RunPlan:
     """Return the plan of an annotation run by these inputs, of which nothing is run or stored."""
-    recipe = check_agents(ready.settings.committee, to_run=False)
+    recipe = check_agents(ready, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, run, pending_rounds(ready.database, run))
 

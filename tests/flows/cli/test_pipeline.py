@@ -208,7 +208,7 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
         print_plan(check(without_agents, check_source))
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
-        check_agents(without_agents.committee)
+        check_agents(check(without_agents, check_source))
 
 
 def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
@@ -217,7 +217,7 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
     module = import_module("flows.benchmark")
     done: list[str] = []
     ready = SimpleNamespace(settings=without_agents)
-    monkeypatch.setattr(module, "check_inputs", lambda _: ready)
+    monkeypatch.setattr(module, "check_inputs", lambda *_: ready)
 
     def note(name: str) -> tuple[str, list[str]]:
         done.append(name)
@@ -443,9 +443,10 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    ready = check(settings, check_source)
     for asked in (
-        lambda: check_agents(settings.committee),
-        lambda: check_agents(verifying_committee(settings.committee, "spec")),
+        lambda: check_agents(ready),
+        lambda: check_agents(ready, verifying_committee(settings.committee, "spec")),
         lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
@@ -460,6 +461,8 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
         (("estimate", "--train", "good.jsonl", "--queries", "bad.jsonl"), "bad.jsonl"),
         (("train", "--data", "bad.jsonl", "--base", "cnn"), "bad.jsonl"),
         (("train", "--data", "empty", "--base", "cnn"), "empty"),
+        (("study-training", "--data", "docs=bad.jsonl", "--base", "cnn"), "bad.jsonl"),
+        (("study-kape", "--data", "docs=parts"), "train.jsonl"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
@@ -467,9 +470,12 @@ def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
+    Path("parts").mkdir()
     pairs = "".join(f'{{"query": "q {n}", "code": "def f{n}(): ..."}}\n' for n in range(9))
     Path("good.jsonl").write_text(pairs)
-    Path("bad.jsonl").write_text(pairs + '{"query": "q", "code": \n')
+    for bad in ("bad.jsonl", "parts/train.jsonl"):
+        Path(bad).write_text(pairs + '{"query": "q", "code": \n')
+    Path("parts/test.jsonl").write_text(pairs)
     refused = told(*words)
     assert said in refused
     assert "ServerStarted" not in refused
