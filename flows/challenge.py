@@ -1,5 +1,6 @@
 """The challenge flow: any methods' predictions for CodeSearchNet's challenge, and their scores."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
@@ -9,10 +10,11 @@ from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.inputs.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import check_challenge, whole_corpus
+from tasks.runtime.input_checks import whole_corpus
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
     draw_pool,
+    open_challenge,
     predict,
     score_predictions,
     searched_languages,
@@ -45,7 +47,7 @@ def challenge(
     """
     given = settings or load_settings()
     corpus = given.model_copy(update={"source": whole_corpus(given.source)})
-    ready = check_inputs(corpus, check_challenge)
+    ready = check_inputs(corpus, partial(open_challenge, queries=queries, annotations=annotations))
     database, chosen = ready.database, ready.settings
     with writing(chosen.store):
         read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)

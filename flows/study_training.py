@@ -6,11 +6,12 @@ from pathlib import Path
 
 from prefect import flow
 
+from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
 from tasks.reports.training_study import Place
 from tasks.stages.preflight import check_inputs
-from tasks.stages.scoring import open_benchmark, score_method
+from tasks.stages.scoring import open_benchmark
 from tasks.stages.study.training import open_data, write_training_study
 from tasks.stages.train import TrainingInput, train_encoder
 from tasks.training.models import models
@@ -62,15 +63,11 @@ def study_training(
         *trained,
     ]
     scored = [
-        score_method.submit(
-            database,
-            benchmarks[place.test],
-            method,
-            chosen.scoring,
-            wait_for=steps,
-            return_state=False,
-        )
+        future
         for place, method in tested
+        for future in score_methods(
+            database, benchmarks[place.test], chosen.scoring, steps, [method]
+        )
     ]
     places, runs = [place for place, _ in tested], results_of(scored)
     return write_training_study(places, runs, benchmarks, chosen.publish, wait_for=scored)

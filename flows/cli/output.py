@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from flows.cli.help import Command
+from flows.cli.help import Command, Group
 from infra.errors import CosqaError
 from tasks.reports.text import visible
 
@@ -38,6 +38,11 @@ def examples(*lines: str) -> str:
 def paragraphs(function: Callable[..., object]) -> str:
     """Return a function's docstring with each paragraph on one line, as Typer shows it whole."""
     return "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
+
+
+def group(about: str, kind: type[Group] = Group) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(cls=kind, rich_markup_mode="rich", no_args_is_help=True, help=about)
 
 
 def command(

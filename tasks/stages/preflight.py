@@ -88,8 +88,11 @@ def check_agents(
     committee = committee or ready.settings.committee
     if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    if not to_run:
-        return current_recipe(committee, require_shown=False)
+    return _recipe(ready, committee) if to_run else current_recipe(committee, require_shown=False)
+
+
+def _recipe(ready: ValidatedInputs, committee: CommitteeSettings) -> RecipeReference:
+    """Return the recipe of a committee, whose model and engine are checked unless they were."""
     if committee not in ready.recipes:
         check_model(committee.llm)
         ready.recipes[committee] = current_recipe(committee, require_shown=True)
@@ -141,19 +144,16 @@ def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
 
 
 def check_annotators(
-    settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
-) -> tuple[StoreSettings, list[tuple[CommitteeSettings, RecipeReference]]]:
-    """Return the store, and committee and recipe of each annotator to compare, all checked."""
+    ready: ValidatedInputs, models: Sequence[str], configurations: Sequence[Configuration]
+) -> list[tuple[CommitteeSettings, RecipeReference]]:
+    """Return committee and recipe of each annotator to compare, all checked."""
     from tasks.stages.compare_annotators import committees_of  # noqa: PLC0415 - imports Prefect
 
-    given = settings or load_settings()
-    ready = take_checked(given) or check(given, lambda _: None)
-    loaded = _with_keys(ready.settings)
-    models = models or [loaded.llm.model]
-    committees = list(committees_of(loaded.committee, models, configurations))
+    chosen = ready.settings
+    committees = list(committees_of(chosen.committee, models or [chosen.llm.model], configurations))
     for each in committees:
-        check_answer(each.llm, loaded.store)
-    return loaded.store, [(each, current_recipe(each, require_shown=True)) for each in committees]
+        check_answer(each.llm, chosen.store)
+    return [(each, _recipe(ready, each)) for each in committees]
 
 
 def _with_keys(settings: Settings) -> Settings:

@@ -15,15 +15,18 @@ from infra.errors import SourceError
 from infra.ids import CodeId, PairKey, QueryId, SampleId
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
+from infra.settings import Settings
 from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from tasks.benchmarks.challenge import GradeRow, Prediction, write_grades, write_predictions
-from tasks.inputs.challenge import LANGUAGES, challenge_queries
+from tasks.corpus.composed import Readable
+from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.inputs.trec import read_run
 from tasks.reports.document import Block, Document, Table
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import stage
+from tasks.runtime.input_checks import check_challenge
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.label.sample import first_results, items_of
@@ -66,6 +69,15 @@ class WrittenChallenge(Record):
     scores: dict[str, ChallengeScores]
     unknown: dict[str, int] = Field(default_factory=dict)
     pool: Pool | None = None
+
+
+def open_challenge(settings: Settings, queries: Path, annotations: Path | None) -> Readable:
+    """Return the source whose functions are ranked, once queries and grades were read too."""
+    opened = check_challenge(settings)
+    challenge_queries(queries)
+    if annotations:
+        read_grades(annotations)
+    return opened
 
 
 def searched_languages(database: Database, collection: StoredCollection) -> dict[str, int]:

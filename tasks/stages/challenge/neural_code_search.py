@@ -11,9 +11,11 @@ from pathlib import Path
 
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
+from infra.settings import Settings
 from infra.store import Database, corpus
 from infra.words import words
 from tasks.corpus.aroma import THRESHOLD, features_of, similarity
+from tasks.corpus.composed import Readable
 from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.encoders import encoders
 from tasks.inputs.trec import read_run
@@ -21,6 +23,7 @@ from tasks.ranking.methods import renamed
 from tasks.reports.document import Document, Table
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
+from tasks.runtime.input_checks import check_challenge
 from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
 from tasks.stages.challenge.rankings import Search
@@ -48,6 +51,13 @@ class WrittenSheet(Record):
     without_code: int
     examples: int
     accepted: int
+
+
+def open_questions(settings: Settings, questions: Path) -> Readable:
+    """Return the source whose methods are ranked, once the questions were read too."""
+    opened = check_challenge(settings)
+    read_questions(questions)
+    return opened
 
 
 @stage("judge", "judge the rankings of {search.title} by Aroma")

@@ -447,7 +447,7 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
     for asked in (
         lambda: check_agents(ready),
         lambda: check_agents(ready, verifying_committee(settings.committee, "spec")),
-        lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
+        lambda: check_annotators(ready, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
             asked()
