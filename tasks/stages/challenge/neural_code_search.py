@@ -28,7 +28,14 @@ from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.scoring import Run
-from tasks.suites.neural_code_search import DEEPEST, Ranks, SheetScores, score_sheet, sheet_text
+from tasks.suites.neural_code_search import (
+    DEEPEST,
+    Ranks,
+    SheetScores,
+    score_sheet,
+    sheet_figures,
+    sheet_text,
+)
 
 SHEET = "score_sheet.csv"
 POST_RANK = "_postrank (stand-in)"
@@ -128,16 +135,12 @@ def _reordered(
 
 def sheet_document(written: WrittenSheet) -> Document:
     """Return each method's figures, and how the judge agrees with the examples."""
-    rows = [
-        (method, *map(str, of.answered.values()), f"{of.reciprocal_rank:.3f}")
-        for method, of in written.scores.items()
-    ]
+    figures = sheet_figures(written.scores)
     questions = next(iter(written.scores.values())).questions
     title = f"first right result of {counted(questions, 'questions')}, judged by Aroma"
-    header = ("method", "Answered@1", "Answered@5", "Answered@10", "MRR")
     judge = f"judge: accepts {written.accepted:,} of {counted(written.examples, 'examples')}"
-    lost = [f"answers without Java, so never found: {written.without_code:,}"]
-    return Document(
-        "", [Table(header, rows, caption=title), judge, *lost * bool(written.without_code)],
-        kind="Score sheet",
-    )  # fmt: skip
+    notes = [judge]
+    if written.without_code:
+        notes.append(f"answers without Java, so never found: {written.without_code:,}")
+    table = Table(figures.columns, figures.rows, caption=title)
+    return Document("", [table, *notes], kind="Score sheet")
