@@ -5,8 +5,8 @@ from pathlib import Path
 
 from prefect import flow
 
+from flows.collect import read_source
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
-from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.inputs.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
@@ -21,7 +21,6 @@ from tasks.stages.challenge.codesearchnet import (
     unknown_functions,
 )
 from tasks.stages.challenge.rankings import open_search, rank_codes
-from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import Run
 
@@ -49,9 +48,7 @@ def challenge(
     corpus = given.model_copy(update={"source": whole_corpus(given.source)})
     ready = check_inputs(corpus, partial(open_challenge, queries=queries, annotations=annotations))
     database, chosen = ready.database, ready.settings
-    with writing(chosen.store):
-        read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)
-        collection = read.result()[0]
+    collection, read = read_source(ready)
     texts = challenge_queries(queries)
     search = open_search(collection, queries, texts, _DEPTH, chosen.publish.folder)
     functions = searched_languages(database, collection)

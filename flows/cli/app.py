@@ -61,7 +61,7 @@ for _group, _name, _panel in (
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # noqa: PLC0415 - takes a fifth of `--help`
+        from importlib.metadata import version
 
         typer.echo(f"cosqa {version('cosqa-plus')}")
         raise typer.Exit

@@ -18,7 +18,6 @@ from flows import options as o
 from flows.cli.output import STARTING, command, errors, group, print_document, say
 from flows.options import settings_of
 from flows.runtime import flow_state
-from infra.draws import Draw
 from infra.errors import SourceError
 
 if TYPE_CHECKING:
@@ -333,8 +332,8 @@ def estimate(
     from flows.cli.evaluation import print_estimate
     from tasks.stages.estimate import open_input
 
-    files = {"train": train, "queries": queries}
-    print_estimate(_result("estimate", settings, partial(open_input, **files), **files))
+    needs = partial(open_input, train=train, queries=queries)
+    print_estimate(_result("estimate", settings, needs, train=train, queries=queries))
 
 
 @command(
@@ -475,6 +474,7 @@ def compare_annotators(
     same model and configuration are taken from the store.
     """
     settings = settings_of(compare_annotators, locals())
+    from infra.draws import Draw
     from infra.outputs import require_writable, write_outputs
     from tasks.inputs.truth import read_truth
     from tasks.runtime.checked import check

@@ -101,7 +101,7 @@ def print_document(
         parts: The sections' names; empty takes all.
         rest: Where all columns can be seen, if there is no page.
     """
-    from tasks.reports.terminal import terminal_lines  # noqa: PLC0415 - no help needs it
+    from tasks.reports.terminal import terminal_lines
 
     width = terminal_width()
     columns = None if width == _UNBOUNDED else width
