@@ -128,7 +128,7 @@ def places_table(figures: RepairFigures) -> Table:
         first, second = row.cells[metric].mean, later.cells[metric].mean
         rows.append((row.method, f"{place}", f"{now}", f"{first:.3f}", f"{second:.3f}"))
     header = ("method", "place before", "after", f"{metric} before", "after")
-    return Table(header, rows, caption="Places")
+    return Table(header, rows)
 
 
 def repair_document(
