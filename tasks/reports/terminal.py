@@ -130,15 +130,15 @@ class Terminal:
         matter most.
         """
         rows, left_out = _cells(table, self.rows), []
-        if self._fitting(rows) < len(rows[0]):
+        if self._fit_count(rows) < len(rows[0]):
             large = _cells(table, self.rows, is_small_print=False)
             rows, left_out = large, ["small print"] * (large != rows)
-        shown = max(2, self._fitting(rows))
+        shown = max(2, self._fit_count(rows))
         names, *figures = map(_widest, zip(*(row[:shown] for row in rows), strict=True))
         label = max(_SHORTEST, min(names, self.width - sum(_GAP + each for each in figures)))
         texts = table.text_columns - len(table.header) + len(rows[0]) - 1  # beside the names
         for place, (name, *cells) in enumerate(rows):
-            line = set_cell_size(_shortened(name, label), label)
+            line = set_cell_size(_shorten(name, label), label)
             for column, (cell, figure) in enumerate(zip(cells, figures, strict=False)):
                 blank = " " * (figure - cell_len(cell))
                 line += " " * _GAP + (cell + blank if column < texts else blank + cell)
@@ -150,7 +150,7 @@ class Terminal:
             )
         yield "", ""
 
-    def _fitting(self, rows: Sequence[Sequence[str]]) -> int:
+    def _fit_count(self, rows: Sequence[Sequence[str]]) -> int:
         """Return how many columns fit, where names take no more than their share."""
         names, *figures = map(_widest, zip(*rows, strict=True))
         ends = [0, *accumulate(_GAP + figure for figure in figures)]
@@ -183,7 +183,7 @@ def _cells(table: Table, most: int | None, *, is_small_print: bool = True) -> li
     """Return header and first rows, a line a cell; a first column without a name joins the next."""
     found = []
     for row in (table.header, *table.rows[:most]):
-        texts = [plain_text(each if is_small_print else _without_notes(each)) for each in row]
+        texts = [plain_text(each if is_small_print else _large_print(each)) for each in row]
         cells = [" ".join(visible(each, _LONGEST_CELL).split()) for each in texts]
         if table.text_columns > 1 and not table.header[0]:
             cells = [f"{cells[0]:<2} {cells[1]}", *cells[2:]]
@@ -191,7 +191,7 @@ def _cells(table: Table, most: int | None, *, is_small_print: bool = True) -> li
     return found
 
 
-def _without_notes(text: Text) -> Text:
+def _large_print(text: Text) -> Text:
     spans = inline_spans(text)
     return tuple(each for each in spans if isinstance(each, str) or each.kind != "note")
 
@@ -200,7 +200,7 @@ def _widest(column: Iterable[str]) -> int:
     return max(map(cell_len, column))
 
 
-def _shortened(name: str, width: int) -> str:
+def _shorten(name: str, width: int) -> str:
     """Return a name with its middle left out where it is wider than ``width``."""
     if cell_len(name) <= width:
         return name

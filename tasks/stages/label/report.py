@@ -44,7 +44,7 @@ def _results(sample: Sample, results: LabelResults) -> Iterator[Block]:
         by_label = ", ".join(f"{n:,} have {label}" for label, n in results.by_label.items())
         decided = f"{results.decided:,} of {len(sample.items):,}"
         yield f"by majority {decided} items are decided: {by_label}"
-    yield from _of_kind(results)
+    yield from _kind_tables(results)
     if results.conflicts:
         shown = ", ".join(map(str, results.conflicts[:_SHOWN]))
         yield (
@@ -54,7 +54,7 @@ def _results(sample: Sample, results: LabelResults) -> Iterator[Block]:
         )
 
 
-def _of_kind(results: LabelResults) -> Iterator[Block]:
+def _kind_tables(results: LabelResults) -> Iterator[Block]:
     if results.preferred:
         yield Table(
             ("annotator", "queries decided", "prefer ours"),
