@@ -35,7 +35,7 @@ _LABEL_SHARE = 3  # names may take a third of the width before columns are left 
 
 @dataclass(frozen=True)
 class Terminal:
-    """What lines are for.
+    """The place that lines are made for.
 
     Attributes:
         width: Its columns.

@@ -1,4 +1,4 @@
-"""What commands print of a sample: people's labels, the agents beside them, KAPE's order."""
+"""The results of a sample as documents: people's labels, the agents beside them, KAPE's order."""
 
 from collections.abc import Iterator
 from math import isnan
