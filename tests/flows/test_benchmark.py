@@ -95,7 +95,7 @@ def test_a_run_derives_checks_and_scores_once_and_later_runs_rank_nothing_again(
         assert {function: first.calls(function) for function in ASKED} == ASKED
         for once in (check, check_source):
             assert first.calls(once) == 1, "the command hands its inputs on"
-        assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
+        assert first.callers(Ranker.rank) == {("scoring.py", "rank_with_progress")}
         assert first.calls(Ranker.rank) == 2 * METHODS, "each method on each export"
         assert first.calls(READ_CONTENT) == 2, "each export is read once"
 
