@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.usefixtures("engine"),
 ]  # fmt: skip
 
-METHODS = 6  # five lexical ones and the encoder
+METHODS = 7  # six lexical ones and the encoder
 
 # The model is checked for its answer and for the agents; the flow is handed what its command has.
 ASKED: dict[Callable[..., Any], int] = {
