@@ -22,6 +22,7 @@ from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import check_judging
 from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run, spending_of
 from tasks.stages.annotate.run import AnnotationRun
@@ -41,8 +42,8 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
     """Judge the candidates without an up-to-date label, for the reasons that the settings take."""
-    ready = check_inputs(settings)
-    recipe = check_agents(ready.settings.committee)
+    ready = check_inputs(settings, check_judging)
+    recipe = check_agents(ready)
     source = collected_source(ready)
     with writing(ready.settings.store):
         found = find_candidates(

@@ -1,10 +1,13 @@
 """The collect flow: sources, vectors, candidates."""
 
+from typing import Any
+
 from prefect import State, flow
 from prefect.states import Completed
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
 from flows.runtime.writing import writing
+from infra.collected import StoredCollection
 from infra.store.candidates import count_unjudged
 from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
@@ -25,6 +28,15 @@ def collect(settings: FlowSettings = None) -> State[CollectedSource]:
         pairs, queries = count_unjudged(ready.database, source.search.search_id, name)
         outcome = f"{counted(queries, 'new queries')}, {counted(pairs, 'pairs')} to judge"
     return Completed(data=source, message=f"{name}: {outcome}")
+
+
+def read_source(ready: ValidatedInputs) -> tuple[StoredCollection, State[Any]]:
+    """Read the source, whose codes are searched whole; return its collection and the step."""
+    with writing(ready.settings.store):
+        read = collect_source(
+            ready.database, ready.settings.source, ready.fingerprint, return_state=True
+        )
+        return read.result()[0], read
 
 
 def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:

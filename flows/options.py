@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from annotated_types import Ge, Gt, Le, Lt
 from typer.models import ArgumentInfo, OptionInfo
 
 from infra.errors import CosqaError, SettingsError
@@ -107,6 +106,8 @@ class FormField:
 
     def _bounds(self) -> list[Any]:
         """Return the bounds of the setting, else those of the command line."""
+        from annotated_types import Ge, Gt, Le, Lt
+
         if field := _field(self.setting):
             return [each for each in field.metadata if isinstance(each, Ge | Gt | Le | Lt)]
         own = [Ge(self.min) if self.min is not None else None]

@@ -16,7 +16,6 @@ from flows.runtime.writing import writing
 from infra.budget import run_budget
 from infra.errors import RunBudgetError
 from infra.journal import Journal
-from infra.settings import ReannotationSettings
 from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import check_comparison
@@ -52,7 +51,7 @@ def repair(
     chosen, database = ready.settings, ready.database
     opened = open_benchmark(database, benchmark)
     require_repairable(opened, chosen.publish)
-    recipe = check_agents(chosen.committee, to_run=not plan)
+    recipe = check_agents(ready, to_run=not plan)
     source = source_to_repair(benchmark)
     with writing(chosen.store):
         fingerprint = open_source(source).fingerprint()
@@ -64,17 +63,14 @@ def repair(
         database, opened, ranked, collection.name, pool, wait_for=scored, return_state=True
     )
     pools = pooled.result()
-    # Whoever names a benchmark wants all of its pool judged, whatever the reasons of other runs.
-    pairs, budget_usd = chosen.reannotation.pairs, chosen.reannotation.budget_usd
-    policy = ReannotationSettings(retry_all=True, pairs=pairs, budget_usd=budget_usd)
-    run = replace(AnnotationRun.of(pools[-1], recipe, chosen), policy=policy)
+    run = AnnotationRun.of(pools[-1], recipe, chosen).of_all()
     planned = plan_run(run, wait_for=[pooled], return_state=True)
     _, expected = planned.result()
     show_plan(expected)
     if plan:
         return expected
     if not run.is_approved:
-        run = replace(run, policy=approved(expected, policy), is_approved=True)
+        run = replace(run, policy=approved(expected, run.policy), is_approved=True)
     steps = _judge_in_turn(run, pools, [planned])
     return write_repair(database, opened, ranked, run, chosen.scoring, pool, wait_for=steps)
 

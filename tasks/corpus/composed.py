@@ -72,12 +72,11 @@ class Composed:
 
     def __init__(self, collection: str, queries: Readable, codes: Sequence[Readable]) -> None:
         self._name = collection
-        self._queries = queries
-        self._codes = codes
+        self.sources = (queries, *codes)
 
     def fingerprint(self) -> str:
         """Return a digest of the sources' fingerprints."""
-        parts = [source.fingerprint() for source in (self._queries, *self._codes)]
+        parts = [source.fingerprint() for source in self.sources]
         return mark("composed", self._name, *parts)
 
     def read(self) -> dict[str, Content]:
@@ -86,9 +85,7 @@ class Composed:
         Raises:
             SourceError: A source is missing or malformed.
         """
-        asked, *found = [
-            next(iter(source.read().values())) for source in (self._queries, *self._codes)
-        ]
+        asked, *found = [next(iter(source.read().values())) for source in self.sources]
         parts = tuple(dict.fromkeys(content.info for content in (asked, *found)))
         dropped: Counter[str] = Counter()
         notes: list[str] = []

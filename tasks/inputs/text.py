@@ -1,6 +1,6 @@
 """Text files: their content as UTF-8, and a digest that shows changes.
 
-By Python's own files and gzip: pyarrow's streams decompress without a bound, and read no lines.
+By Python's own files and gzip: pyarrow's streams, which decompress too, read no lines.
 """
 
 import gzip

@@ -449,6 +449,8 @@ def scored_over(scored: int, queries: int) -> str:
 
 
 def _scores(board: Leaderboard) -> Iterator[Block]:
+    if not board.scored:
+        yield f"There is nothing to score: no query of {board.benchmark} has a match."
     title = scored_over(board.scored, board.queries).capitalize()
     first, *others = (_metric_figure(board, metric) for metric in board.metrics)
     yield Figure(first.image, first.alt, score_table(board, title))
@@ -505,7 +507,7 @@ def score_table(board: Leaderboard, caption: str = "") -> Table:
 
 def _cell(cell: Cell) -> Text:
     interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
-    letters = (Span(cell.surpasses, "note"),) if cell.surpasses else ()
+    letters = (Span(cell.surpasses, "soft"),) if cell.surpasses else ()
     return (f"{cell.mean:.3f}", interval, *letters)
 
 

@@ -128,7 +128,7 @@ def places_table(figures: RepairFigures) -> Table:
         first, second = row.cells[metric].mean, later.cells[metric].mean
         rows.append((row.method, f"{place}", f"{now}", f"{first:.3f}", f"{second:.3f}"))
     header = ("method", "place before", "after", f"{metric} before", "after")
-    return Table(header, rows, caption="Places")
+    return Table(header, rows)
 
 
 def repair_document(
@@ -149,11 +149,11 @@ def repair_document(
             f"{_ABOUT} {_gold_sentence(figures.gold)}",
         ],
         sections=[
+            Section("places", "Places before and after", [places_table(figures)]),
             Section(
                 "methods",
                 "Methods before and after",
                 [
-                    places_table(figures),
                     score_table(figures.before, "Before"),
                     score_table(figures.after, "After"),
                     _LETTERS,

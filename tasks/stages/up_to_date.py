@@ -86,7 +86,7 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
 
 def _judged(source: CollectedSource, ready: ValidatedInputs) -> Done | None:
     """Return the remaining work, or None if pairs are pending."""
-    recipe = check_agents(ready.settings.committee, to_run=False)
+    recipe = check_agents(ready, to_run=False)
     run = AnnotationRun.of(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {recipe.recipe_id for recipe in run.rounds}:

@@ -10,8 +10,8 @@ from statistics import fmean
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli.evaluation import print_leaderboards
-from flows.cli.label import print_orders
+from flows.cli.evaluation import print_leaderboard
+from flows.cli.output import print_document
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.records import GivenVote
@@ -26,6 +26,7 @@ from tasks.estimation.unlabelled import MethodEstimate
 from tasks.inputs.formats.beir import read_beir
 from tasks.reports.estimation import EstimationReport
 from tasks.reports.labels import answers_figure
+from tasks.stages.label.report import orders_document
 from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
 from tests.tasks.reports.leaderboard.cases import benchmark
@@ -195,7 +196,7 @@ def test_questions_without_labels_are_ranked_not_scored_and_their_answers_labell
     settings = settings_in(tmp_path, "bm25", "bag-of-words")
     written = leaderboard(folder, settings=settings)
     assert (written.before.scored, written.before.queries) == (0, len(benchmark().queries))
-    print_leaderboards(written)
+    print_leaderboard(written)
     assert "There is nothing to score" in capsys.readouterr().out
     assert (written.folder / "leaderboard.html").is_file()
 
@@ -243,10 +244,10 @@ def test_kapes_order_of_the_methods_stands_beside_the_peoples_and_answers_are_dr
     ]
     report = EstimationReport(title="q", training="t", generated_at="", estimates=tuple(estimates))
     (tmp_path / "estimate.json").write_text(report.model_dump_json())
-    print_orders(found, tmp_path)
+    print_document(orders_document(found, tmp_path))
     told = " ".join(capsys.readouterr().out.split())
     assert "by people: bm25 (18) > bag-of-words (13)" in told
     assert "by KAPE: bm25 (0.9) > bag-of-words (0.8): the same order" in told
     assert "RoBERTa right 16.4" in told
     with pytest.raises(SettingsError, match="the sample has answers of no method"):
-        print_orders(found.model_copy(update={"right": ()}), tmp_path)
+        orders_document(found.model_copy(update={"right": ()}), tmp_path)

@@ -54,6 +54,12 @@ class AnnotationRun:
             accepts_gold=settings.publish.accept_gold,
         )
 
+    def of_all(self) -> Self:
+        """Return the run that takes all pending pairs, whatever the reasons of other runs are."""
+        limits = {"pairs": self.policy.pairs, "budget_usd": self.policy.budget_usd}
+        policy = ReannotationSettings.model_validate({"retry_all": True, **limits})
+        return replace(self, policy=policy)
+
     def of_queries(self, number: int, budget_usd: float | None) -> Self:
         """Return the run over so many queries only, drawn by the seed, for so much."""
         annotation = self.committee.annotation.model_copy(update={"limit": number})

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from flows.cli import commands, pipeline
 from flows.cli.app import app
-from flows.cli.pipeline import print_plan, print_scores
+from flows.cli.pipeline import print_plan, print_report
 from flows.options import settings_of
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
@@ -32,6 +32,7 @@ from tasks.stages.preflight import (
     check_agents,
     check_annotators,
 )
+from tasks.stages.report import WrittenReport
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.published_files import standard_library, write_codesearchnet
 
@@ -57,16 +58,17 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    print_scores(scores(), "/out/report.html")
+    print_report(WrittenReport(file=Path("/out/report.html"), benchmarks=(scores(),), links={}))
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert max(map(len, lines)) <= width
-    assert "means over 500 queries with a match, 15,228 codes" in " ".join(lines)
+    assert "means over 500 queries with a match · 15,228 functions" in " ".join(lines)
     (bm25,) = [line for line in lines if line.startswith("bm25")]
     (fused,) = [line for line in lines if line.startswith("bag-of")]
     assert "0.2800" in bm25
     assert fused.split()[1:3] == ["0.3959", "0.4395"]
-    assert ("/out/report.html" in out) == ("MMRR" not in lines[1 + (width < 80)])
+    (header,) = [line for line in lines if line.startswith("method")]
+    assert ("all of it: /out/report.html" in " ".join(lines)) == ("MMRR" not in header)
 
 
 @pytest.fixture
@@ -168,8 +170,8 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
-    print_scores(scores(), "/out/report.html")
-    fused = capsys.readouterr().out.splitlines()[-2]
+    print_report(WrittenReport(file=Path("/out/report.html"), benchmarks=(scores(),), links={}))
+    (fused,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("bag-of")]
     assert fused.split()[1:] == ["0.3959", "0.4395", *[NONE] * 5]
 
 
@@ -206,7 +208,7 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
         print_plan(check(without_agents, check_source))
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
-        check_agents(without_agents.committee)
+        check_agents(check(without_agents, check_source))
 
 
 def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
@@ -215,7 +217,7 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
     module = import_module("flows.benchmark")
     done: list[str] = []
     ready = SimpleNamespace(settings=without_agents)
-    monkeypatch.setattr(module, "check_inputs", lambda _: ready)
+    monkeypatch.setattr(module, "check_inputs", lambda *_: ready)
 
     def note(name: str) -> tuple[str, list[str]]:
         done.append(name)
@@ -441,10 +443,11 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    ready = check(settings, check_source)
     for asked in (
-        lambda: check_agents(settings.committee),
-        lambda: check_agents(verifying_committee(settings.committee, "spec")),
-        lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
+        lambda: check_agents(ready),
+        lambda: check_agents(ready, verifying_committee(settings.committee, "spec")),
+        lambda: check_annotators(ready, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
             asked()
@@ -458,6 +461,8 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
         (("estimate", "--train", "good.jsonl", "--queries", "bad.jsonl"), "bad.jsonl"),
         (("train", "--data", "bad.jsonl", "--base", "cnn"), "bad.jsonl"),
         (("train", "--data", "empty", "--base", "cnn"), "empty"),
+        (("study-training", "--data", "docs=bad.jsonl", "--base", "cnn"), "bad.jsonl"),
+        (("study-kape", "--data", "docs=parts"), "train.jsonl"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
@@ -465,9 +470,12 @@ def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
+    Path("parts").mkdir()
     pairs = "".join(f'{{"query": "q {n}", "code": "def f{n}(): ..."}}\n' for n in range(9))
     Path("good.jsonl").write_text(pairs)
-    Path("bad.jsonl").write_text(pairs + '{"query": "q", "code": \n')
+    for bad in ("bad.jsonl", "parts/train.jsonl"):
+        Path(bad).write_text(pairs + '{"query": "q", "code": \n')
+    Path("parts/test.jsonl").write_text(pairs)
     refused = told(*words)
     assert said in refused
     assert "ServerStarted" not in refused
