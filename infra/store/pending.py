@@ -30,14 +30,26 @@ _PAIRS_AT_ONCE = 1_000
 
 
 def keys_folder(folder: Path) -> Path:
-    """Return the folder for files of keys in a store's; those of killed runs are removed.
+    """Return the folder for files of keys in a store's."""
+    return folder / "pending"
 
-    The caller holds the writer's lock: no other run has such a file.
+
+@contextmanager
+def own_keys(folder: Path) -> Iterator[None]:
+    """Remove the files of keys in a store's folder before a run and however it ends.
+
+    The caller holds the writer's lock: those before it are of killed runs, no other run has any.
     """
-    pending = folder / "pending"
-    for left in pending.glob("*.arrow*"):
+    _remove_keys(folder)
+    try:
+        yield
+    finally:
+        _remove_keys(folder)
+
+
+def _remove_keys(folder: Path) -> None:
+    for left in keys_folder(folder).glob("*.arrow*"):
         left.unlink(missing_ok=True)
-    return pending
 
 
 def read_keys(file: Path) -> pa.Table:
@@ -193,9 +205,9 @@ def write_pending(
     with classified(database, selection) as tx, tx.table("taken", columns):
         keys = tx.arrow(
             "SELECT query_id, code_id, reason FROM (SELECT c.*, row_number() OVER ("
-            "PARTITION BY reason ORDER BY position, rank, code_id) AS place FROM classified AS c "
-            "WHERE due AND readable) JOIN taken USING (reason) WHERE place <= most "
-            "ORDER BY list_position(?, reason), place",
+            "PARTITION BY reason ORDER BY position, query_id, rank, code_id) AS place "
+            "FROM classified AS c WHERE due AND readable) JOIN taken USING (reason) "
+            "WHERE place <= most ORDER BY list_position(?, reason), place",
             [reasons],
         )
     with (
