@@ -53,7 +53,7 @@ def leaderboard(
     scored = score_methods(ready.database, opened, chosen.scoring) if is_ranking else []
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
-        ready.database, opened, ranked, chosen.evaluation, chosen.publish,
+        ready.database, opened, ranked, chosen.scoring,
         wait_for=scored, return_state=True,
     )  # fmt: skip
     written = compared.result()
@@ -69,6 +69,4 @@ def leaderboard(
     policy = ReannotationSettings(retry_all=True, pairs=pairs, budget_usd=budget_usd)
     run = replace(AnnotationRun.of(pooled.result(), recipe, chosen), policy=policy)
     _, steps = judge_candidates(run, [pooled])
-    return write_leaderboard(
-        ready.database, opened, ranked, chosen.evaluation, chosen.publish, run, wait_for=steps
-    )
+    return write_leaderboard(ready.database, opened, ranked, chosen.scoring, run, wait_for=steps)

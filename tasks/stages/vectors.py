@@ -18,9 +18,11 @@ from infra.store.vectors import (
     LocatedVectors,
     Positions,
     StoredVectors,
+    VectorFile,
     Vectors,
     joint_blocks,
 )
+from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors
@@ -98,6 +100,7 @@ class BenchmarkVectors:
     def __init__(
         self, benchmark: Benchmark, database: Database, settings: EncoderSettings, ray: RaySettings
     ) -> None:
+        self._database = database
         self._texts = TextVectors(benchmark.name, database, settings, ray)
         self._benchmark = benchmark
         self._opened: dict[str, LocatedVectors] = {}
@@ -122,6 +125,18 @@ class BenchmarkVectors:
         computed.
         """
         yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
+
+    def encoding(self, encoder: str) -> tuple[EncodingEffort, int]:
+        """Return what it took to encode the codes, as far as that is known, and the dimension.
+
+        It is that of the stored files with any of them; nothing is computed.
+        """
+        places = vectors.locate(self._database, encoder_key(encoder), "code", self._codes[1])
+        folder = self._database.settings.vectors
+        numbers = np.unique(places.file[~places.is_missing]).tolist()
+        files = [VectorFile(folder / places.files[number]) for number in numbers]
+        dimension = files[0].dimension if files else encoders.get(encoder).spec.dimension
+        return sum((file.effort for file in files), NO_EFFORT), dimension
 
     def _open(self, encoder: str) -> LocatedVectors:
         if encoder not in self._opened:

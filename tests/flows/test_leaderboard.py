@@ -22,12 +22,14 @@ from infra.store.votes import record_votes
 from tasks.benchmarks import benchmark_fingerprint, write_benchmark
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.sealing import seal_benchmark, write_answers
+from tasks.encoders import encoders
 from tasks.estimation.unlabelled import MethodEstimate
 from tasks.inputs.formats.beir import read_beir
 from tasks.reports.estimation import EstimationReport
 from tasks.reports.labels import answers_figure
 from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
+from tests.fakes.checkpoints import make_checkpoint
 from tests.tasks.reports.leaderboard.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
@@ -87,6 +89,31 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     figure = second.corrected.figures[0]
     assert (figure.metric, figure.method) == ("NDCG@10", best.method)
     assert "Corrected by people" in page
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_leaderboard_says_what_methods_took_also_where_all_was_stored_before(
+    tmp_path: Path, export: Path
+) -> None:
+    folder = make_checkpoint("minilm", tmp_path / "mine", 384)
+    mine = encoders.adopt(f"checkpoint:mine={folder}?like=minilm")
+    settings = settings_in(tmp_path, "bm25", mine, f"bm25+{mine}")
+    first = leaderboard(export, settings=settings)
+    speeds = {row.method: row.speed for row in first.before.rows}
+    speed, fused, words = speeds[mine], speeds[f"bm25+{mine}"], speeds["bm25"]
+    assert speed
+    assert fused
+    assert words
+    codes = len(benchmark().codes)
+    assert speed.megabytes == fused.megabytes == codes * 384 * 4 / 1e6
+    assert speed.texts
+    assert speed.texts == fused.texts
+    assert (len(speed.machines), speed.usd) == (1, None)
+    assert (words.texts, words.megabytes, words.machines) == (None, None, ())
+    assert words.queries
+    again = leaderboard(export, settings=settings)
+    assert {row.method: row.speed for row in again.before.rows} == speeds
+    assert "Which to take" in (again.folder / "leaderboard.html").read_text()
 
 
 def let_a_person_label(settings: Settings, queries: int) -> None:

@@ -76,7 +76,7 @@ def test_a_leaderboard_is_written_whole_or_not_at_all(
         (folder / name).write_text("old")
     fill_when_written(monkeypatch, "unjudged.jsonl")
     with pytest.raises(DiskFullError, match="--output"):
-        write_leaderboard.fn(database, benchmark, [], settings.evaluation, settings.publish)
+        write_leaderboard.fn(database, benchmark, [], settings.scoring)
     assert {file.name: file.read_text() for file in folder.iterdir()} == dict.fromkeys(names, "old")
 
 
@@ -87,7 +87,7 @@ def test_a_comparison_is_written_whole_or_not_at_all(
     benchmark = exported(tmp_path)
     fill_when_written(monkeypatch, "flips.jsonl")
     with pytest.raises(DiskFullError, match="--output"):
-        compare_versions.fn(benchmark, benchmark, [], [], settings.evaluation, settings.publish)
+        compare_versions.fn(benchmark, benchmark, [], [], settings.scoring)
     assert [path for path in (tmp_path / "differences").rglob("*") if path.is_file()] == []
 
 
