@@ -18,9 +18,10 @@ from tasks.reports.diff import (
 from tasks.reports.estimation import estimate_table
 from tasks.reports.kape import summary_table
 from tasks.reports.leaderboard import Leaderboard as Board
-from tasks.reports.leaderboard import MethodRow, scored_over
+from tasks.reports.leaderboard import MethodRow, scored_over, timed_methods
 from tasks.reports.plan import RunPlan
 from tasks.reports.repair import CHANGES, places_table, repair_summary
+from tasks.reports.speed import speed_table
 from tasks.reports.text import counted
 from tasks.reports.training import gains_table
 from tasks.reports.training_study import study_tables
@@ -45,6 +46,9 @@ def print_leaderboards(written: WrittenLeaderboard) -> None:
     """Print the tables of a leaderboard, the unjudged count and the page's path."""
     page = str(written.folder / "leaderboard.html")
     print_leaderboard(written.before, page)
+    board = written.before
+    if any(row.speed and row.speed.megabytes for row in board.rows):  # else only words are ranked
+        print_block(speed_table(board.metrics[0], timed_methods(board)), rest=page)
     if written.after:
         print_leaderboard(written.after, page, ", with unjudged results judged")
     if written.corrected:

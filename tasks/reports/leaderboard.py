@@ -433,9 +433,10 @@ def leaderboard_document(
         ],
         sections=[
             Section("table", "Scores", list(_scores(board))),
+            *([speed_section(board.metrics[0], timed_methods(board))]
+              if any(row.speed for row in board.rows) else []),
             *([Section("matches", "Matches", [matches_figure(board.matches)])] if board.matches
               else []),
-            *([_speed_section(board)] if any(row.speed for row in board.rows) else []),
             *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
             *([circularity_section(board.circularity)] if board.circularity else []),
@@ -469,13 +470,13 @@ def _metric_figure(board: Leaderboard, metric: str) -> Figure:
     return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
 
 
-def _speed_section(board: Leaderboard) -> Section:
+def timed_methods(board: Leaderboard) -> list[Timed]:
+    """Return the methods with their scores by the first metric, and what they take."""
     cells = [(row, row.cells[board.metrics[0]]) for row in board.rows]
-    timed = [
+    return [
         Timed(row.letter, row.method, cell.mean, _cell(cell), row.speed or Speed())
         for row, cell in cells
     ]
-    return speed_section(board.metrics[0], timed)
 
 
 def score_table(board: Leaderboard, caption: str = "") -> Table:

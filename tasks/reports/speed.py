@@ -1,10 +1,10 @@
 """Speed and price of retrieval methods beside their scores: which of them to take."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from infra.records import Record
-from tasks.reports.document import Block, Figure, Section, Table, Text
+from tasks.reports.document import Figure, Section, Table, Text
 from tasks.reports.figures import Points
 from tasks.reports.text import counted
 
@@ -56,18 +56,14 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def speed_section(metric: str, rows: Sequence[Timed]) -> Section:
-    """Return the section of a leaderboard's page: a table, and scores over speeds."""
-    return Section("speed", "Which to take", list(_blocks(metric, rows)))
-
-
-def _blocks(metric: str, rows: Sequence[Timed]) -> Iterator[Block]:
+def speed_table(metric: str, rows: Sequence[Timed]) -> Table:
+    """Return a row for each method, with the columns of which something is known."""
     columns = {name: [show(row.speed) for row in rows] for name, show in _COLUMNS.items()}
     machines = [", ".join(row.speed.machines) for row in rows]
     if len({*machines} - {""}) > 1:  # else their speeds compare
         columns["encoded by"] = machines
     known = {name: cells for name, cells in columns.items() if any(cells)}
-    table = Table(
+    return Table(
         ("", "method", metric, *known),
         [
             (row.letter, row.method, row.shown, *cells)
@@ -76,14 +72,17 @@ def _blocks(metric: str, rows: Sequence[Timed]) -> Iterator[Block]:
         text_columns=2,
         caption=f"{metric}, speed and price",
     )
+
+
+def speed_section(metric: str, rows: Sequence[Timed]) -> Section:
+    """Return the section of a leaderboard's page: a table, and scores over speeds."""
     figures = [
         _figure(metric, "texts encoded a second", [(row, row.speed.texts) for row in rows]),
         _figure(metric, "queries ranked a second", [(row, row.speed.queries) for row in rows]),
     ]
     first, *others = [figure for figure in figures if figure]
-    yield Figure(first.image, first.alt, table)
-    yield from others
-    yield _ABOUT
+    table = Figure(first.image, first.alt, speed_table(metric, rows))
+    return Section("speed", "Which to take", [table, *others, _ABOUT])
 
 
 def _figure(metric: str, pace: str, rows: Sequence[tuple[Timed, float | None]]) -> Figure | None:

@@ -103,7 +103,7 @@ def test_a_run_whose_means_end_midway_says_what_is_open_and_what_the_rest_would_
     assert f"{stored} pairs judged; {told}" in said
     rest = re.search(rf"the other {len(CASES) - int(str(stored))} pairs are not judged; (.*)", said)
     assert rest
-    assert re.match(r"expected: tokens [\d,]+.*, cost [a-z ]*\$0\.0", rest[1]), rest[1]
+    assert re.match(r"expected: tokens .*, cost .*\$0\.0", rest[1]), rest[1]
 
 
 def test_a_run_that_must_wait_for_approval_is_refused(world: World, model: ScriptedServer) -> None:
