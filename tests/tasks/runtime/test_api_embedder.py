@@ -74,7 +74,7 @@ def test_what_an_api_was_sent_is_counted_and_what_was_paid_for_before_is_not(
         store = StoreSettings(folder=tmp_path)
         batches: list[tuple[Kind, list[str]]] = [("code", ["a", "b"]), ("code", ["b", "a"])]
         [first, again] = embed_batches_by_api("api:openai/tiny", batches, settings, store)
-    assert (first.effort.texts, first.effort.tokens, first.effort.machines) == (2, 12, {"API"})
+    assert (first.effort.texts, first.effort.tokens, first.effort.machines) == (2, 12, frozenset({"API"}))
     assert first.effort.seconds > 0
     assert again.effort == NO_EFFORT
 

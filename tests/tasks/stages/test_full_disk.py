@@ -87,7 +87,7 @@ def test_a_comparison_is_written_whole_or_not_at_all(
     benchmark = exported(tmp_path)
     fill_when_written(monkeypatch, "flips.jsonl")
     with pytest.raises(DiskFullError, match="--output"):
-        compare_versions.fn(benchmark, benchmark, [], [], settings.scoring)
+        compare_versions.fn(benchmark, benchmark, [], [], settings.evaluation, settings.publish)
     assert [path for path in (tmp_path / "differences").rglob("*") if path.is_file()] == []
 
 
