@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from prefect import State, flow
 from prefect.artifacts import create_markdown_artifact
+from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed
 
@@ -87,7 +88,9 @@ def judge_as_far_as_asked(
         )
     database, standing = ready.database, Standing()
     runs = OpenRuns(rank_methods(database, run.search, ready.settings.scoring, wait_for=after))
-    numbers = query_counts(run.committee.annotation.limit or run.search.queries)
+    numbers = [*query_counts(run.committee.annotation.limit or run.search.queries)]
+    told = ", ".join(map(str, numbers))
+    get_run_logger().info("queries are judged by handfuls; methods are compared after %s", told)
     looks = [run.of_queries(number) for number in numbers]
     for look, done in zip(looks, judge_in_turn(run, looks, after), strict=False):
         # Of queries that are judged in part those with a label are not drawn at random.
