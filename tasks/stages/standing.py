@@ -57,7 +57,7 @@ class Standing(Record):
         if not self.queries:
             return f"before the first {FEWEST} queries were judged, of which nothing is told"
         said = ", ".join(
-            f"{each.better} before {each.worse} {each.standing} ({each.difference.mean:+.3f}, "
+            f"{each.better} before {each.worse}: {each.standing} ({each.difference.mean:+.3f}, "
             f"{each.difference.low:+.3f} to {each.difference.high:+.3f})"
             for each in self.found
         )

@@ -72,7 +72,7 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
             range(21, 26),
             (
                 "not ranked, the budget is spent after 20 queries, 20 with a match, by NDCG@10: "
-                "bm25 before bm25+bm25 open (+0.000"
+                "bm25 before bm25+bm25: open (+0.000"
             ),
         ),
         (

@@ -1,4 +1,7 @@
-"""Laws of the leaderboard: order, intervals, marks, pool, page."""
+"""Laws of the leaderboard: order, intervals, marks, pool, speeds, page.
+
+Covers `tasks.reports.speed`.
+"""
 
 import pytest
 
