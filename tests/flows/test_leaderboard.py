@@ -15,7 +15,13 @@ from flows.cli.label import print_orders
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.records import GivenVote
-from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
+from infra.settings import (
+    EncoderSettings,
+    EvaluationSettings,
+    PublishSettings,
+    Settings,
+    StoreSettings,
+)
 from infra.store import open_database
 from infra.store.samples import Sample, SampleItem, add_sample, assign
 from infra.store.votes import record_votes
@@ -30,6 +36,7 @@ from tasks.reports.labels import answers_figure
 from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
 from tests.fakes.checkpoints import make_checkpoint
+from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.tasks.reports.leaderboard.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
@@ -114,6 +121,29 @@ def test_a_leaderboard_says_what_methods_took_also_where_all_was_stored_before(
     again = leaderboard(export, settings=settings)
     assert {row.method: row.speed for row in again.before.rows} == speeds
     assert "Which to take" in (again.folder / "leaderboard.html").read_text()
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_an_encoder_behind_an_api_has_the_price_of_a_thousand_texts(
+    tmp_path: Path, export: Path
+) -> None:
+    theirs = encoders.adopt("api:theirs=openai/text-embedding-3-small?dimension=8")
+    unlisted = encoders.adopt("api:openai/tiny")
+    with ScriptedServer([]) as server:
+        tokens = 12 * len(benchmark().codes)  # at $0.02 a million
+        server.embedding_steps = [{"usage": {"prompt_tokens": tokens, "total_tokens": tokens}}]
+        encoder = EncoderSettings.model_validate({"base_url": server.base_url, "api_key": KEY})
+        settings = settings_in(tmp_path, theirs, unlisted).model_copy(update={"encoder": encoder})
+        board = leaderboard(export, settings=settings).before
+    speeds = {row.method: row.speed for row in board.rows}
+    speed, unknown = speeds[theirs], speeds[unlisted]
+    assert speed
+    assert unknown
+    assert speed.usd == pytest.approx(12 * 0.02 / 1_000)
+    assert (speed.machines, speed.megabytes) == (("API",), len(benchmark().codes) * 8 * 4 / 1e6)
+    assert speed.texts
+    assert unknown.usd is None, "a price that nobody lists is unknown, not 0"
+    assert unknown.megabytes, "its dimension is that of the vectors"
 
 
 def let_a_person_label(settings: Settings, queries: int) -> None:
