@@ -115,8 +115,11 @@ class ExportedAnnotations(AnnotationStream):
 
     def pairs_with_support(self, support: str) -> pa.Table:
         """Return the pairs as above; no other column of the file is read."""
-        with self._opened() as path:
-            return pq.read_table(path, columns=PAIR.names, filters=[("support", "=", support)])
+        with self._opened() as path, pq.ParquetFile(path) as file:
+            if "support" in file.schema_arrow.names:
+                table = file.read([*PAIR.names, "support"])
+                return table.filter(pc.equal(table["support"], support)).select(PAIR.names)
+        return super().pairs_with_support(support)
 
     def __len__(self) -> int:
         with self._opened() as path:

@@ -86,6 +86,11 @@ def test_pairs_that_rest_on_one_kind_of_evidence_are_the_same_from_a_file(tmp_pa
     for evidence in (RecordedAnnotations(several), exported(tmp_path / "b", several)):
         assert evidence.pairs_with_support("valid_oracle").to_pylist() == wanted
     assert len(wanted) == 6
+    file = tmp_path / "b" / "evidence.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["support"]), file)
+    older = ExportedAnnotations(tmp_path / "b")
+    assert older.pairs_with_support("valid_oracle").num_rows == 0
+    assert older.pairs_with_support("undecided").num_rows == 10
 
 
 def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_path: Path) -> None:
