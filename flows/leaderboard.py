@@ -51,7 +51,7 @@ def leaderboard(
     scored = score_methods(ready.database, opened, chosen.scoring) if is_ranking else []
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
-        ready.database, opened, ranked, chosen.evaluation, chosen.publish,
+        ready.database, opened, ranked, chosen.scoring,
         wait_for=scored, return_state=True,
     )  # fmt: skip
     written = compared.result()
@@ -64,6 +64,4 @@ def leaderboard(
     )  # fmt: skip
     run = AnnotationRun.of(pooled.result(), recipe, chosen).of_all()
     _, steps = judge_candidates(run, [pooled])
-    return write_leaderboard(
-        ready.database, opened, ranked, chosen.evaluation, chosen.publish, run, wait_for=steps
-    )
+    return write_leaderboard(ready.database, opened, ranked, chosen.scoring, run, wait_for=steps)

@@ -42,7 +42,7 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
     scored = score_methods(database, benchmark, chosen.scoring, [made], methods)
     runs = results_of(scored)
     board = write_leaderboard(
-        database, benchmark, runs, chosen.evaluation, chosen.publish,
+        database, benchmark, runs, chosen.scoring,
         wait_for=scored, return_state=True,
     )  # fmt: skip
     write_training(trained, benchmark, runs, chosen.evaluation, wait_for=[board])

@@ -31,7 +31,7 @@ def print_leaderboard(written: WrittenLeaderboard) -> None:
     document = leaderboard_document(
         written.before, written.unjudged, written.after, written.corrected
     )
-    parts = ("table", "people", "circularity", "unjudged")
+    parts = ("table", "speed", "people", "circularity", "unjudged")
     print_document(document, written.folder / "leaderboard.html", parts=parts)
 
 

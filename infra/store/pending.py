@@ -127,14 +127,26 @@ def count_pending(database: Database, selection: Selection) -> PendingCounts:
 
 
 def keys_folder(folder: Path) -> Path:
-    """Return the folder for files of keys in a store's; those of killed runs are removed.
+    """Return the folder for files of keys in a store's."""
+    return folder / "pending"
 
-    The caller holds the writer's lock: no other run has such a file.
+
+@contextmanager
+def own_keys(folder: Path) -> Iterator[None]:
+    """Remove the files of keys in a store's folder before a run and however it ends.
+
+    The caller holds the writer's lock: those before it are of killed runs, no other run has any.
     """
-    pending = folder / "pending"
-    for left in pending.glob("*.arrow*"):
+    _remove_keys(folder)
+    try:
+        yield
+    finally:
+        _remove_keys(folder)
+
+
+def _remove_keys(folder: Path) -> None:
+    for left in keys_folder(folder).glob("*.arrow*"):
         left.unlink(missing_ok=True)
-    return pending
 
 
 def write_pending(

@@ -10,8 +10,9 @@ WHERE reason IS NOT NULL AND readable GROUP BY ALL ORDER BY ALL
 
 -- keys
 SELECT query_id, code_id, reason FROM (
-    SELECT c.*, row_number() OVER (PARTITION BY reason ORDER BY position, rank, code_id) AS place
-    FROM classified AS c WHERE due AND readable
+    SELECT c.*, row_number() OVER (
+        PARTITION BY reason ORDER BY position, query_id, rank, code_id
+    ) AS place FROM classified AS c WHERE due AND readable
 ) JOIN taken USING (reason) WHERE place <= most ORDER BY list_position(?, reason), place
 
 -- spending

@@ -23,6 +23,7 @@ from infra.atomic import atomic_write
 from infra.disk import space_on
 from infra.errors import StoreError
 from infra.store.database import Database
+from infra.summaries import EncodingEffort
 
 Vectors = npt.NDArray[np.float32]
 Positions = npt.NDArray[np.int32]
@@ -32,6 +33,7 @@ Kind = Literal["query", "code"]
 
 LEAST_ROWS, MOST_ROWS = 8_192, 65_536  # of a block: files are put together or taken in parts
 _OPEN_FILES = 4  # of one encoder at once: what is mapped counts as memory of the process
+_EFFORT = b"effort"  # in the metadata of a file
 _WAY_OUT = "move the store to a larger disk and name it with --store"
 _MEMBERS = {
     "query": "SELECT DISTINCT query_id AS item_id FROM collection_queries",
@@ -43,11 +45,15 @@ _TEXTS = {
 }
 
 
-def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
-    """Write (n,) ids and (n, d) vectors to a file, atomically."""
+def write_vectors(
+    file: Path, item_ids: Sequence[str], rows: Vectors, effort: EncodingEffort | None = None
+) -> None:
+    """Write (n,) ids and (n, d) vectors to a file, atomically, and what it took to make them."""
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
+    if effort and effort.texts:
+        table = table.replace_schema_metadata({_EFFORT: effort.model_dump_json()})
     with (
         space_on(file.parent, _WAY_OUT),
         atomic_write(file) as partial,
@@ -77,6 +83,23 @@ class VectorFile:
         # A mapped file would stay open.
         with self._readable(), pa.OSFile(str(self._file)) as source:
             return _typed(pa.ipc.open_file(source, options=only_ids).read_all(), "item_id")
+
+    @cached_property
+    def effort(self) -> EncodingEffort:
+        """What it took to make the vectors, as far as that is known."""
+        known = self._schema.metadata or {}
+        with self._readable():
+            return EncodingEffort.model_validate_json(known.get(_EFFORT, b"{}"))
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._schema.field("vector").type.list_size)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        with self._readable(), pa.OSFile(str(self._file)) as source:
+            return pa.ipc.open_file(source).schema
 
     @cached_property
     def rows(self) -> Vectors:

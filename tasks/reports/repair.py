@@ -25,7 +25,9 @@ _SHOWN = 50
 _LINES = 12
 _ABOUT = (
     "Shares have Wilson's 95% interval, for benchmarks made as this one was; the judge's own "
-    "mistakes are not in it."
+    "mistakes are not in it. What is graded right is judged first, then what several methods "
+    "return, then the rest, each by queries in an order by chance: the share of doubted ones "
+    "stands for all, wherever a budget ended."
 )
 _LETTERS = (
     "Letters after a mean name the methods that score significantly lower: paired randomisation "

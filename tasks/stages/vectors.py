@@ -13,7 +13,15 @@ from infra.errors import EstimationError
 from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.vectors import Block, Positions, StoredVectors, Vectors, joint_blocks
+from infra.store.vectors import (
+    Block,
+    Positions,
+    StoredVectors,
+    VectorFile,
+    Vectors,
+    joint_blocks,
+)
+from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors
@@ -90,6 +98,7 @@ class BenchmarkVectors:
     def __init__(
         self, benchmark: Benchmark, database: Database, settings: EncoderSettings, ray: RaySettings
     ) -> None:
+        self._database = database
         self._texts = TextVectors(benchmark.name, database, settings, ray)
         self._benchmark = benchmark
         self._opened: dict[str, StoredVectors] = {}
@@ -114,6 +123,19 @@ class BenchmarkVectors:
         computed.
         """
         yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
+
+    def encoding(self, encoder: str) -> tuple[EncodingEffort, int]:
+        """Return what it took to encode the codes, as far as that is known, and the dimension.
+
+        It is that of the stored files with any of them; nothing is computed.
+        """
+        ids = self._codes[1]
+        stored = StoredVectors(self._database, encoder_key(encoder), "code", ids)
+        folder = self._database.settings.vectors
+        numbers = np.unique(stored.file[~stored.is_missing]).tolist()
+        files = [VectorFile(folder / stored.files[number]) for number in numbers]
+        dimension = files[0].dimension if files else encoders.get(encoder).spec.dimension
+        return sum((file.effort for file in files), NO_EFFORT), dimension
 
     def _open(self, encoder: str) -> StoredVectors:
         if encoder not in self._opened:

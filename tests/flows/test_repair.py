@@ -114,6 +114,8 @@ def assert_written(world: World, made: FaultyBenchmark) -> None:
     right = {(label.query_id, label.code_id) for label in version.labels if label.relevance > 0}
     assert right == made.truth
     assert {source.licence for source in version.sources} == {"MIT"}
+    stated = {(row["query_id"], row["code_id"]): row["new"] for row in changes(world)}
+    assert {one.key: one.label for one in version.evidence} == stated, "and what they rest on"
     (task,) = (world.output / "repairs").glob("*/mteb")
     as_task = read(task)
     labels = {(label.query_id, label.code_id, label.relevance) for label in version.labels}

@@ -3,6 +3,7 @@
 Covers `tasks.stages.standing`.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,48 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
     assert "25 pairs judged; not ranked after 45 queries, 45 with a match" in told
     assert "no pair is left" in told
     assert first < judged(world)
+
+
+@pytest.mark.parametrize(
+    ("bound", "judged", "told"),
+    [
+        (
+            ("--budget-usd", "0.033"),  # a pair costs 0.0013
+            range(21, 26),
+            (
+                "not ranked, the budget is spent after 20 queries, 20 with a match, by NDCG@10: "
+                "bm25 before bm25+bm25: open (+0.000"
+            ),
+        ),
+        (
+            ("--budget-usd", "0.01"),
+            range(1, 8),
+            "not ranked, the budget is spent before the first 20 queries were judged",
+        ),
+        (
+            ("--set", "reannotation.pairs=20"),
+            range(20, 21),
+            "not ranked, 20 pairs were asked for after 20 queries, 20 with a match",
+        ),
+    ],
+)
+def test_a_run_whose_means_end_midway_says_what_is_open_and_what_the_rest_would_cost(
+    world: World, model: ScriptedServer, bound: tuple[str, str], judged: range, told: str
+) -> None:
+    usage = {"prompt_tokens": 500, "completion_tokens": 2_000, "total_tokens": 2_500}
+    rule = read("answers") | {"query": "*"}
+    model.follow([rule | {"steps": [rule["steps"][0] | {"usage": usage}]}])
+    world.env |= {"COSQA_LLM__MODEL": "openai/gpt-4o-mini", "COSQA_ANNOTATION__IN_FLIGHT": "1"}
+    methods = ("--method", "bm25", "--method", "bm25+bm25", "--until-ranked", "1", "--margin", "0")
+    ended = world.run("annotate", *methods, *bound)
+    assert ended.returncode == 0, ended.stdout
+    said = " ".join(ended.stdout.split())
+    [(stored,)] = world.rows("SELECT count(*) FROM annotations")
+    assert stored in judged
+    assert f"{stored} pairs judged; {told}" in said
+    rest = re.search(rf"the other {len(CASES) - int(str(stored))} pairs are not judged; (.*)", said)
+    assert rest
+    assert re.match(r"expected: tokens .*, cost .*\$0\.0", rest[1]), rest[1]
 
 
 def test_a_run_that_must_wait_for_approval_is_refused(world: World, model: ScriptedServer) -> None:

@@ -300,14 +300,13 @@ def spending_of(
 ) -> tuple[list[ReasonSpending], float | None]:
     """Return the costs of a run's pairs by round and reason, and all that its model has cost.
 
-    That is None where its price is unknown. The files of keys are removed.
+    That is None where its price is unknown.
     """
     database, spent = open_database(run.store), []
     for plan in plans:
         if plan.pending:
             recipe_id = plan.recipe.recipe_id
             spent += spending_by_reason(database, plan.pairs_file, recipe_id, since)
-        plan.pairs_file.unlink(missing_ok=True)
     money = Journal(run.store.journal).spent(run.committee.llm.model)
     return spent, None if money.unpriced else plans[0].budget.spent(money)[1]
 

@@ -60,12 +60,10 @@ class AnnotationRun:
         policy = ReannotationSettings.model_validate({"retry_all": True, **limits})
         return replace(self, policy=policy)
 
-    def of_queries(self, number: int, budget_usd: float | None) -> Self:
-        """Return the run over so many queries only, drawn by the seed, for so much."""
+    def of_queries(self, number: int) -> Self:
+        """Return the run over so many queries only, drawn by the seed."""
         annotation = self.committee.annotation.model_copy(update={"limit": number})
-        policy = self.policy.model_copy(update={"budget_usd": budget_usd})
-        committee = replace(self.committee, annotation=annotation)
-        return replace(self, committee=committee, policy=policy)
+        return replace(self, committee=replace(self.committee, annotation=annotation))
 
     @property
     def rounds(self) -> list[RecipeReference]:

@@ -136,6 +136,18 @@ def test_a_fresh_store_has_new_queries_in_the_order_of_queries_and_ranks(
     assert reasons(database) == {"new_queries": 12}
 
 
+def test_queries_of_a_pool_come_in_an_order_by_chance_that_their_ids_fix(
+    database: Database,
+) -> None:
+    of_pool = selection().model_copy(update={"search_id": SearchId("")})
+    file = database.settings.folder / "keys.arrow"
+    write_pending(database, of_pool, [("requested", 7)], file)
+    rows = read_keys(file).to_pylist()
+    in_order = sorted(IN_ORDER, key=lambda key: key.query_id)
+    assert in_order != IN_ORDER
+    assert [PairKey(row["query_id"], row["code_id"]) for row in rows] == in_order[:7]
+
+
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
 def test_pairs_come_with_their_texts_in_the_order_of_their_keys(
     database: Database, at_once: int, monkeypatch: pytest.MonkeyPatch

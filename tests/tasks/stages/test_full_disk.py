@@ -76,7 +76,7 @@ def test_a_leaderboard_is_written_whole_or_not_at_all(
         (folder / name).write_text("old")
     fill_when_written(monkeypatch, "unjudged.jsonl")
     with pytest.raises(DiskFullError, match="--output"):
-        write_leaderboard.fn(database, benchmark, [], settings.evaluation, settings.publish)
+        write_leaderboard.fn(database, benchmark, [], settings.scoring)
     assert {file.name: file.read_text() for file in folder.iterdir()} == dict.fromkeys(names, "old")
 
 
