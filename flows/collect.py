@@ -12,6 +12,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
+from tasks.stages.generate.queries import is_unwritten, write_queries
 from tasks.stages.preflight import check_inputs
 
 
@@ -31,7 +32,10 @@ def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
     """Collect queries and codes, their vectors and candidates; return references and the step."""
     settings, database = ready.settings, ready.database
     with writing(settings.store):
-        read = collect_source(database, settings.source, ready.fingerprint, return_state=True)
+        wrote = _written_first(ready)
+        read = collect_source(
+            database, settings.source, ready.fingerprint, wait_for=wrote, return_state=True
+        )
         collections = read.result()
         searched = [collection for collection in collections if collection.queries]
         embedded = [
@@ -53,3 +57,16 @@ def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
         )
         found.result()
     return CollectedSource(collections=tuple(collections), search=search), [found]
+
+
+def _written_first(ready: ValidatedInputs) -> Steps:
+    """Have the queries written that a model is to write, if any."""
+    settings, database = ready.settings, ready.database
+    if not is_unwritten(database, settings.source, ready.fingerprint):
+        return []
+    wrote = write_queries(
+        database, settings.source, settings.llm, settings.generation,
+        settings.reannotation.budget_usd, return_state=True,
+    )  # fmt: skip
+    wrote.result()
+    return [wrote]

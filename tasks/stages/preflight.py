@@ -30,6 +30,8 @@ from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
+from tasks.stages.generate.asking import require_writer
+from tasks.stages.generate.queries import is_unwritten
 
 NO_AGENTS = (
     "annotation.agents is false, since the source's own labels are published; "
@@ -112,6 +114,17 @@ async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
         await model.check_answer()
     finally:
         await model.close()
+
+
+def check_writer(ready: ValidatedInputs) -> bool:
+    """Check that the model answers that is to write queries first; return False where none is."""
+    settings = ready.settings
+    if not is_unwritten(ready.database, settings.source, ready.fingerprint):
+        return False
+    settings.llm.require_model()
+    require_writer(settings.llm)
+    check_answer(settings.llm, settings.store)
+    return True
 
 
 def annotation_plan(ready: ValidatedInputs) -> RunPlan:
