@@ -26,6 +26,7 @@ from tasks.inputs.lines import StrictRow, read_lines
 
 UNREAD = "query of which the model wrote nothing readable"
 UNFIT = "written query of fewer than two words, of more than 200 characters, or with a hidden name"
+ABOUT = "written query that asks about a function instead of for one"
 NAMED = "written query that shares its function's name, or more of its words than the bound"
 REPEATED = "written query that repeats another"
 GENERAL = "written query that fits more functions than top_k"
@@ -42,6 +43,7 @@ _EMPTY = frozenset(
         "using want way we what when where which with write you"
     )
 )
+_ABOUT = re.compile(r"\b(?:this|the) (?:given )?(?:function|method|code|snippet)\b", re.IGNORECASE)
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
@@ -218,7 +220,7 @@ def _reason(query: str, code: Code, bound: float) -> str:
     has_mark = "".join(words(HIDDEN)) in "".join(found)
     if len(found) < _FEWEST or len(query) > _LONGEST or has_mark:
         return UNFIT
-    return NAMED * names_function(query, code, bound)
+    return ABOUT if _ABOUT.search(query) else NAMED * names_function(query, code, bound)
 
 
 def _own_name(code: Code) -> str:

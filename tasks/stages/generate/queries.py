@@ -6,6 +6,7 @@ the options or ``--reread`` ask for another one, whichever model judges by then.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from agents import build_model, check_model, journal_ledger
@@ -14,6 +15,7 @@ from agents.llm.prompt import system_text
 from agents.roles.write import QueriesOfFunction, QueryWriter
 from infra.budget import run_budget
 from infra.errors import PromptDeclinedError, SourceError, UnreadableReplyError
+from infra.journal import Journal
 from infra.outputs import write_outputs
 from infra.records import Code, Record
 from infra.settings import GenerationSettings, LanguageModelSettings, SourceSettings
@@ -69,9 +71,9 @@ def _plan_of(drawn: Sequence[Code], written: WrittenQueries, llm: LanguageModelS
     text = system_text(QueryWriter.text_name())
     prompts = [text + masked(code)[: llm.max_code_characters] for code in drawn]
     files = {code.origin.rpartition(":")[0] for code in drawn}
-    forms = " and ".join(written.options.forms)
+    forms = ", ".join(written.options.forms)
     return (
-        f"{llm.model} writes {forms} for {counted(len(drawn), 'functions')} of "
+        f"{llm.model} writes queries ({forms}) for {counted(len(drawn), 'functions')} of "
         f"{counted(len(files), 'files')}\n"
         f"{expected_note(expected_of_texts(prompts, _RECEIVED, llm))}"
     )
@@ -110,11 +112,12 @@ def write_queries(
     log, written = get_run_logger(), written_queries(source)
     drawn = _drawn(written)
     log.info("%s", _plan_of(drawn, written, llm))
-    ledger = journal_ledger(database.settings, llm, run_budget(database.settings, llm, budget_usd))
+    budget = run_budget(database.settings, llm, budget_usd)
+    model = build_model(llm, journal_ledger(database.settings, llm, budget))
     with progress(artifact_key("written", source.title), "functions read", len(drawn)) as bar:
-        ask = _ask(drawn, build_model(llm, ledger), generation.concurrency, bar.advance)
-        replies = asyncio.run(ask)
-    tokens, usd = ledger.spent()
+        replies = asyncio.run(_ask(drawn, model, generation.concurrency, bar.advance))
+    money = Journal(database.settings.journal).spent(llm.model)
+    tokens, usd = budget.spent(money)
     found = [
         row
         for code in drawn
@@ -132,9 +135,9 @@ def write_queries(
     write_outputs(written.file.parent, {written.file.name: text})
     taken = sum(not row.left_out for row in rows)
     log.info(
-        "%s written for %s by %s tokens, %s; left out: %s; all of them: %s",
-        counted(taken, "queries"), counted(len(drawn), "functions"), f"{tokens:,}",
-        format_cost(usd), tally(left_out), written.file,
+        "%s written for %s by %s tokens, cost %s; left out: %s; all of them: %s",
+        counted(taken, "queries"), counted(len(drawn), "functions"), f"{tokens:,.0f}",
+        format_cost(None if money.unpriced else usd), tally(left_out), written.file,
     )  # fmt: skip
     return Written(taken=taken, left_out=left_out)
 
@@ -166,6 +169,7 @@ def _rows(
 ) -> Iterator[WrittenQuery]:
     for form in forms:
         query = one_line(getattr(reply, form)) if reply else ""
+        query = " ".join(re.split(r"[\s,;]+", query)) if form == "keywords" else query
         yield WrittenQuery(
             query=query, form=form, function=code.code_id, place=code.origin, model=model,
             left_out="" if reply else UNREAD,
