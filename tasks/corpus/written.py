@@ -30,7 +30,7 @@ ABOUT = "written query that asks about a function instead of for one"
 NAMED = "written query that shares its function's name, or more of its words than the bound"
 REPEATED = "written query that repeats another"
 GENERAL = "written query that fits more functions than top_k"
-HIDDEN = "HIDDEN_NAME"
+HIDDEN = "___"  # a name that looks like one goes into the queries of weak models
 
 Form = Literal["keywords", "question"]
 
@@ -216,9 +216,7 @@ def leave_out(
 
 
 def _reason(query: str, code: Code, bound: float) -> str:
-    found = words(query)
-    has_mark = "".join(words(HIDDEN)) in "".join(found)
-    if len(found) < _FEWEST or len(query) > _LONGEST or has_mark:
+    if len(words(query)) < _FEWEST or len(query) > _LONGEST or HIDDEN in query:
         return UNFIT
     return ABOUT if _ABOUT.search(query) else NAMED * names_function(query, code, bound)
 

@@ -123,7 +123,7 @@ def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
 
 
 def test_what_runs_nothing_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "print_plan", lambda _: None)
+    monkeypatch.setattr(pipeline, "print_plan", lambda *_: None)
     ran("annotate", *GIVEN, "--plan")
     assert not (folder / "cosqa.toml").exists()
 
@@ -204,7 +204,7 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
-        print_plan(check(without_agents, check_source))
+        print_plan("benchmark", check(without_agents, check_source))
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
         check_agents(without_agents.committee)
 

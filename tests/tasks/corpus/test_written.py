@@ -63,7 +63,7 @@ def test_each_file_has_a_function_drawn_before_any_has_a_second_one() -> None:
     ],
 )
 def test_the_name_is_hidden_however_it_is_spelt(name: str, text: str, shown: str) -> None:
-    assert masked(Code.of(text, name=name)) == shown.replace("#", "HIDDEN_NAME")
+    assert masked(Code.of(text, name=name)) == shown.replace("#", "___")
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_is_left_out_has_its_reason_and_what_repeats_a_left_out_one_stays()
         ("Add up: each number, times itself!", second, REPEATED),
         ("the sum of squares of numbers", first, NAMED),
         ("number", second, UNFIT),
-        ("what is HIDDEN_NAME of numbers", second, UNFIT),
+        ("what is ___ of numbers", second, UNFIT),
         ("divide " * 40, second, UNFIT),
         ("", second, UNREAD),
         ("What does this function do to numbers?", second, ABOUT),
