@@ -97,7 +97,7 @@ def benchmark(
     "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
     "cosqa collect --path src/ --queries written --model openai/gpt-4o-mini --plan",
     panel="Build",
-    quiet=("reread", "index", "checkpoint", "budget_usd"),
+    quiet=("preset", "reread", "index", "checkpoint", "budget_usd"),
 )
 def collect(
     preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,

@@ -43,12 +43,14 @@ _EMPTY = frozenset(
         "using want way we what when where which with write you"
     )
 )
-_ABOUT = re.compile(r"\b(?:this|the) (?:given )?(?:function|method|code|snippet)\b", re.IGNORECASE)
+_ABOUT = re.compile(
+    r"\b(?:this|the) (?:given |provided )?(?:function|method|code|snippet)\b", re.IGNORECASE
+)
 _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
 class WrittenOptions(BaseModel):
-    """The options of written queries, which are keys of ``source.written``."""
+    """The options of written queries, keys of the table ``written`` of section ``source``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -161,8 +163,7 @@ def draw_by_file(codes: Iterable[Code], number: int, seed: int) -> list[Code]:
 def masked(code: Code) -> str:
     """Return a function's text without its name, however that is spelt.
 
-    ``parse_iso_date`` is hidden in ``parseIsoDate`` and "parse ISO date", too; a name of one word
-    wherever that is a word.
+    ``read_lines`` is hidden in readLines and "read lines", too; one word wherever it is a word.
     """
     text = normalize("NFKC", code.text)  # as Python's identifiers are
     name = r"[\W_]{0,3}".join(map(re.escape, words(_own_name(code))))
