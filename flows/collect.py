@@ -9,10 +9,12 @@ from infra.store.candidates import count_unjudged
 from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
+from tasks.sources import asks_written
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
 from tasks.stages.generate.queries import is_unwritten, write_queries
+from tasks.stages.pooling import pool_origins
 from tasks.stages.preflight import check_inputs
 
 
@@ -56,6 +58,9 @@ def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
             database, collections[0], search, settings.search, wait_for=embedded, return_state=True
         )
         found.result()
+        if asks_written(settings.source):
+            found = pool_origins(database, search, wait_for=[found], return_state=True)
+            found.result()
     return CollectedSource(collections=tuple(collections), search=search), [found]
 
 

@@ -70,7 +70,7 @@ OTHERS = {
     "relevanceeval.py", "runsc", "prefect.db", "tf.gather_nd", "simple", "sklearn.svm", "trec_eval",
     "test_agent_codebase.json", "void", "xllamacpp",
     "test_agent_pairs.json", "test_agent_query.json", "train.tsv", "vocab.desc.json",
-    "funnel-python-source", "readJSONFile_2", "stdlib-sample-agents",
+    "funnel-python-source", "readJSONFile_2", "source.written", "stdlib-sample-agents",
 }  # fmt: skip
 PROGRAMS = {"cosqa", "docker", "git", "go", "hf", "import", "make", "pip", "prefect", "python"}
 SECTIONS = Settings.sections()

@@ -144,6 +144,12 @@ class WrittenQueries:
         return {"written": Collected(info=info, queries=tuple(queries), dropped=tally_of(rows))}
 
 
+def function_of(query: Query) -> str:
+    """Return the id of the function that a query was written for, "" where it was not."""
+    found = re.search(r" \((c[0-9a-f]{32})\)$", query.origin)
+    return found[1] if found else ""
+
+
 def tally_of(rows: Iterable[WrittenQuery]) -> dict[str, int]:
     """Return reason → number of queries that are left out."""
     return dict(Counter(row.left_out for row in rows if row.left_out))
@@ -174,10 +180,9 @@ def masked(code: Code) -> str:
 def names_function(query: str, code: Code, bound: float = 1.0) -> bool:
     """Return True if a query has a function's name in any spelling, or too many of its words."""
     name, asked = words(normalize("NFKC", _own_name(code))), words(query)
-    for start in range(len(asked)):
-        for end in range(start, len(asked)):
-            if asked[start : end + 1] and "".join(asked[start : end + 1]) == "".join(name):
-                return True
+    spelt = " ?".join(map(re.escape, "".join(name)))  # of whole words, however they are cut
+    if name and re.search(f"(?:^| ){spelt}(?: |$)", " ".join(asked)):
+        return True
     telling = _telling(name) or {*map(_stem, name)}
     return len(telling & {*map(_stem, asked)}) > bound * len(telling)
 

@@ -116,15 +116,13 @@ async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
         await model.close()
 
 
-def check_writer(ready: ValidatedInputs) -> bool:
-    """Check that the model answers that is to write queries first; return False where none is."""
+def check_writer(ready: ValidatedInputs) -> None:
+    """Check that the model answers that is to write queries before a collection, if any is."""
     settings = ready.settings
-    if not is_unwritten(ready.database, settings.source, ready.fingerprint):
-        return False
-    settings.llm.require_model()
-    require_writer(settings.llm)
-    check_answer(settings.llm, settings.store)
-    return True
+    if is_unwritten(ready.database, settings.source, ready.fingerprint):
+        settings.llm.require_model()
+        require_writer(settings.llm)
+        check_answer(settings.llm, settings.store)
 
 
 def annotation_plan(ready: ValidatedInputs) -> RunPlan:

@@ -179,6 +179,7 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
         "read asked",
         "embed the texts of asked by minilm",
         "find the top 1 codes for each query of asked",
+        "pool functions of asked that queries were written for",
     ),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),

@@ -59,6 +59,12 @@ def test_a_benchmark_of_code_without_queries_pays_once_for_each(
         judged = world.finish(command(world, "benchmark", "--output", str(world.output)))
         assert judged.returncode == 0, judged.stdout
         assert model.count("query_writer") == answered.total(), "another command asks none again"
+    origins = "regexp_extract(origin, '(c[0-9a-f]{32})', 1)"
+    of_queries = f"SELECT query_id, {origins} FROM collection_queries"
+    judged_pairs = "SELECT query_id, code_id FROM annotations"
+    assert world.rows(f"{of_queries} EXCEPT {judged_pairs}") == [], (
+        "all functions that they come from are judged"
+    )
     own = world.rows("SELECT count(*) FROM votes WHERE annotator = ''")
     assert own == [(0,)], "where a query comes from is no label"
     assert {path.name for path in world.output.glob("fruit-*")} == {"fruit-agents"}
