@@ -36,7 +36,7 @@ from tasks.filters import filters
 from tasks.metrics import metrics
 from tasks.reports.kape import KapeReport, kape_document
 from tasks.retrievers import retrievers
-from tasks.sources import sources
+from tasks.sources import WRITTEN, sources
 from tasks.studies import studies
 from tasks.suites import suites
 from tasks.training.models import models
@@ -70,7 +70,7 @@ OTHERS = {
     "relevanceeval.py", "runsc", "prefect.db", "tf.gather_nd", "simple", "sklearn.svm", "trec_eval",
     "test_agent_codebase.json", "void", "xllamacpp",
     "test_agent_pairs.json", "test_agent_query.json", "train.tsv", "vocab.desc.json",
-    "funnel-python-source", "readJSONFile_2", "source.written", "stdlib-sample-agents",
+    "funnel-python-source", "readJSONFile_2", "stdlib-sample-agents",
 }  # fmt: skip
 PROGRAMS = {"cosqa", "docker", "git", "go", "hf", "import", "make", "pip", "prefect", "python"}
 SECTIONS = Settings.sections()
@@ -378,7 +378,7 @@ def setting_faults(text: Text) -> Iterator[str]:
     for section, key in re.findall(pattern, text.words):
         known = {*SECTIONS[section].model_fields}
         if section == "source":
-            known |= {*SOURCE_KEYS, *sources}
+            known |= {*SOURCE_KEYS, *sources, WRITTEN}
         dotted = f"{section}.{key}"
         is_file = _FILE.fullmatch(dotted) or _TABLE.fullmatch(dotted)
         if key not in known and not is_file and not module_is_there(dotted):
