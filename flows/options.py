@@ -223,7 +223,8 @@ SourcePath = Annotated[Path | None, option(
 Queries = Annotated[str | None, option(
     "--queries", "source.queries",
     'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, text (.txt) with '
-    "one on each line, or those of another source as NAME=PATH (cosqa=CoSQA/).",
+    "one on each line, or those of another source as NAME=PATH (cosqa=CoSQA/); `commits` takes "
+    "subjects of the git history, `written` what a model writes for functions of the code.",
     title="Queries", metavar="FILE|NAME[=PATH]", panel=_INPUT,
     unset="the source's own, such as 40 for the standard library",
     examples=("my-queries.jsonl", "cosqa=CoSQA/"),
@@ -321,6 +322,11 @@ Plan = Annotated[bool, option(
     "--plan/--no-plan", "",
     "Print the pending pairs by reason, and what judging them is expected to take; also before "
     "anything is collected.",
+    panel=_INSTEAD,
+)]  # fmt: skip
+PlanOfWriting = Annotated[bool, option(
+    "--plan/--no-plan", "",
+    "Print what a model that writes the queries is expected to take.",
     panel=_INSTEAD,
 )]  # fmt: skip
 # Scoring.

@@ -53,7 +53,7 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     from flows.cli import pipeline
 
     if is_plan:
-        pipeline.print_plan(ready)
+        pipeline.print_plan(function.__name__, ready)
     else:
         pipeline.run_flow(function.__name__, ready)
         pipeline.remember(o.overrides_of(function, given), settings.preset)
@@ -99,20 +99,23 @@ def benchmark(
     "cosqa collect --source python-source --path src/",
     "cosqa collect --source jsonl --path my-folder",
     "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
+    "cosqa collect --path src/ --queries written --model openai/gpt-4o-mini --plan",
     panel="Build",
-    quiet=("reread", "index", "checkpoint"),
+    quiet=("preset", "reread", "index", "checkpoint", "budget_usd"),
 )
 def collect(
     preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
     queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
     reread: o.Reread = None, encoders: o.Encoders = None, top_k: o.TopK = None,
     index: o.Index = None, checkpoint: o.Checkpoints = None, model: o.Model = None,
-    store: o.Store = None, sets: o.Set = None,
+    budget_usd: o.Budget = None, store: o.Store = None, sets: o.Set = None, *,
+    plan: o.PlanOfWriting = False,
 ) -> None:  # fmt: skip
     """Read queries and code, embed them, and find the candidates of each query.
 
-    The first command in a folder that names its input writes its options to cosqa.toml for later
-    commands; the model is for them.
+    With --queries written the model writes the queries, for functions drawn over the files. The
+    first command in a folder that names its input writes its options to cosqa.toml for later
+    commands; otherwise the model is for them.
     """
     _run_pipeline(collect, locals())
 

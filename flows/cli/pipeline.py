@@ -17,12 +17,14 @@ from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import plan_generation
+from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
     check_answer,
     check_model_name,
+    check_writer,
     collected_source,
     needs_server,
 )
@@ -30,6 +32,7 @@ from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
 _ANNOTATE = ("benchmark", "annotate")
+_COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
@@ -85,6 +88,8 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
             links = {each.name: each.folder for each in done.published}
             print_places(links, report_file(settings.publish.folder))
         return True
+    if name in _COLLECT:
+        check_writer(ready)
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
         check_answer(settings.llm, ready.settings.store)
         check_agents(ready)
@@ -116,8 +121,16 @@ def print_places(links: Mapping[str, str], report: Path) -> None:
     say(f"report: {report}")
 
 
-def print_plan(ready: ValidatedInputs) -> None:
+def print_plan(name: str, ready: ValidatedInputs) -> None:
     """Print the plan of a run by these inputs; nothing is run, and no server is started."""
+    source, llm = ready.settings.source, ready.settings.llm
+    if name in _COLLECT and is_unwritten(ready.database, source, ready.fingerprint):
+        llm.require_model()
+        say(writing_plan(source, llm))
+        return
+    if name == "collect":
+        say("Nothing is asked of a model: no queries are to be written (--queries written).")
+        return
     plan = annotation_plan(ready)
     if not plan.candidates:
         say(

@@ -98,12 +98,16 @@ def _items(
 ) -> Iterator[Item]:
     merged = Merged(FilterChain(()))
     labels: list[Label] = []
+    has_codes = False
     for item in asked.items():
         if isinstance(item, Query):
             yield item
         elif isinstance(item, Label):
             labels.append(item)
-    dropped.update({reason: asked.dropped.get(reason, 0) for reason in _OF_QUERIES})
+        else:
+            has_codes = True
+    of_queries = _OF_QUERIES if has_codes else [*asked.dropped]
+    dropped.update({reason: asked.dropped.get(reason, 0) for reason in of_queries})
     for content in found:
         for item in content.items():
             if isinstance(item, Code):

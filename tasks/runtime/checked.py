@@ -14,7 +14,7 @@ from infra.settings import CommitteeSettings, Settings
 from infra.store import Database, open_database
 from tasks.runtime.input_checks import with_named_encoders
 from tasks.runtime.references import RecipeReference
-from tasks.sources import open_source
+from tasks.sources import WRITTEN, open_source, place_written
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def check(settings: Settings, needs: Callable[[Settings], object]) -> ValidatedI
     """
     named = with_named_encoders(settings)
     store = named.store.model_copy(update={"folder": named.store.folder.absolute()})
-    chosen = named.model_copy(update={"store": store})
+    source = place_written(named.source, store.folder / WRITTEN, named.search.top_k)
+    chosen = named.model_copy(update={"store": store, "source": source})
     return ValidatedInputs(settings, chosen, needs(chosen))
 
 

@@ -31,7 +31,7 @@ from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
 from tasks.retrievers import retrievers
-from tasks.sources import Parts, open_source
+from tasks.sources import Parts, asks_written, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.sources.source_code import SourceCode
@@ -89,7 +89,7 @@ def check_lines(source: SourceSettings, opened: Readable) -> None:
     """
     queries, _ = Parts.of(source)
     file = source.options.get("queries")
-    if file and queries is None:
+    if file and queries is None and not asks_written(source):
         read_queries(Path(str(file)))
     if isinstance(opened, JsonLinesSource):
         opened.check_lines(_FIRST_LINES)

@@ -30,6 +30,8 @@ from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
+from tasks.stages.generate.asking import require_writer
+from tasks.stages.generate.queries import is_unwritten
 
 NO_AGENTS = (
     "annotation.agents is false, since the source's own labels are published; "
@@ -122,6 +124,15 @@ async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
         await model.check_answer()
     finally:
         await model.close()
+
+
+def check_writer(ready: ValidatedInputs) -> None:
+    """Check that the model answers that is to write queries before a collection, if any is."""
+    settings = ready.settings
+    if is_unwritten(ready.database, settings.source, ready.fingerprint):
+        settings.llm.require_model()
+        require_writer(settings.llm)
+        check_answer(settings.llm, settings.store)
 
 
 def annotation_plan(ready: ValidatedInputs) -> RunPlan:

@@ -125,7 +125,7 @@ def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
 
 
 def test_what_runs_nothing_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "print_plan", lambda _: None)
+    monkeypatch.setattr(pipeline, "print_plan", lambda *_: None)
     ran("annotate", *GIVEN, "--plan")
     assert not (folder / "cosqa.toml").exists()
 
@@ -206,7 +206,7 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
-        print_plan(check(without_agents, check_source))
+        print_plan("benchmark", check(without_agents, check_source))
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
         check_agents(check(without_agents, check_source))
 
@@ -346,6 +346,29 @@ def test_a_model_that_does_not_answer_is_told_before_a_server_starts(
     assert [call["role"] for call in answering_model.calls] == ["probe"], "one request"
     monkeypatch.setenv("COSQA_LLM__BASE_URL", answering_model.base_url.removeprefix("http://"))
     assert "an address begins with http:// or https://" in told("benchmark", *source)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_what_writes_queries_is_planned_without_a_key_and_checked_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("def double(x):\n    return x + x\n")
+    (tmp_path / "plain.jsonl").write_text('{"query": "twice"}\n')
+    source = ("collect", "--path", str(tmp_path), "--queries", "written")
+    assert _NO_MODEL in told(*source)
+    assert _NO_MODEL in told(*source, "--plan")
+    assert "needs a key: set COSQA_LLM__API_KEY" in told(*source, *NAMED)
+    assert "cannot write anything" in told(*source, "--model", "recorded/stdlib-sample")
+    planned = CliRunner().invoke(app, [*source, *NAMED, "--plan"])
+    assert planned.exit_code == 0
+    assert "for 1 function of 1 file" in planned.output
+    assert "cost about $0.0" in planned.output
+    plain = (*source[:3], "--queries", "plain.jsonl", "--plan")
+    assert "Nothing is asked of a model" in CliRunner().invoke(app, plain).output
+    monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
+    monkeypatch.setenv("COSQA_LLM__BASE_URL", "http://127.0.0.1:9/v1")
+    assert "check that its server runs, and COSQA_LLM__BASE_URL" in told(*source, *NAMED)
 
 
 @pytest.mark.usefixtures("no_server")
