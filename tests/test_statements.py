@@ -546,6 +546,8 @@ CONSTANTS = {
     "that change one to # functions": ("tasks/sources/commits.py", "_MOST_FUNCTIONS", 1),
     "fewer than # words or more": ("tasks/sources/commits.py", "_LEAST_WORDS", 1),
     "or more than # characters, and": ("tasks/sources/commits.py", "_LONGEST", 1),
+    "fewer than # words, or": ("tasks/corpus/written.py", "_FEWEST", 1),
+    "or over # characters": ("tasks/corpus/written.py", "_LONGEST", 1),
     "text of more than # characters the middle": (
         "tasks/stages/label/sheets.py", "_LONGEST_CELL", 1,
     ),

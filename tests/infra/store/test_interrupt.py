@@ -24,10 +24,10 @@ database = open_database(StoreSettings(folder=Path(sys.argv[1])))
 try:
     with database.transaction() as tx:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        tx.value("SELECT count(*) FROM range(60_000) a, range(50_000) b WHERE a.range > b.range")
+        tx.count("SELECT count(*) FROM range(60_000) a, range(50_000) b WHERE a.range > b.range")
 except KeyboardInterrupt:
     with database.transaction() as tx:
-        print("usable", tx.value("SELECT 1"))
+        print("usable", tx.count("SELECT 1"))
 """
 
 
