@@ -18,6 +18,7 @@ from infra.store import Database, open_database
 from tests.fakes.llm_server import KEY
 from tests.fakes.vectors import read_vectors
 from tests.flows.command_process import CommandProcess
+from tests.prefect_api import lay_database
 from tests.processes import still_running
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
@@ -206,6 +207,8 @@ def stored_items(database: Database) -> list[tuple[str, str, str]]:
 
 def environment(base_url: str, **more: str) -> dict[str, str]:
     """Return the environment of a command that talks to the scripted model."""
+    if home := more.get("PREFECT_HOME"):
+        lay_database(Path(home))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("COSQA_")}
     return clean | {
         "COSQA_LLM__MODEL": "openai/scripted",
