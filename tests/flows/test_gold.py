@@ -1,6 +1,7 @@
 """The law of gold questions in whole runs: who fails the first judges nothing, and is held."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,18 +24,25 @@ def model() -> Iterator[ScriptedServer]:
         yield server
 
 
-@pytest.fixture
-def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> World:
     env = environment(
-        model.base_url,
+        "",
         PREFECT_API_URL=prefect_server,
         COSQA_ANNOTATION__CONFIGURATION="single",
         COSQA_ANNOTATION__GOLD_QUESTIONS="12",
     )
-    world = World(folder, env)
+    world = World(tmp_path_factory.mktemp("world"), env)
     world.write(CASES)
     assert world.run("collect").returncode == 0
     return world
+
+
+@pytest.fixture
+def world(collected: World, folder: Path, model: ScriptedServer) -> World:
+    shutil.copytree(collected.store, folder / "store")
+    env = collected.env | {"COSQA_LLM__BASE_URL": model.base_url}
+    return World(folder, env, origin=collected.folder)
 
 
 def test_a_model_that_fails_the_first_questions_judges_no_pair_and_its_labels_are_held(

@@ -18,6 +18,8 @@ from tests.flows.deployed import DEPLOYMENTS
 from tests.flows.world import Case, World, environment, read
 from tests.prefect_api import ask
 
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+
 CENT = 0.01
 # Replies of 2,000 tokens: each pair costs about $0.0013 by the price of gpt-4o-mini.
 YES = read("answers") | {"query": "*"}

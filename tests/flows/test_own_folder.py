@@ -13,7 +13,7 @@ import pytest
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, World, environment, read
 
-pytestmark = [pytest.mark.slow(60)]
+pytestmark = pytest.mark.slow
 
 CODE = """
 def gcd(first, second):
@@ -41,7 +41,7 @@ def told(world: World, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("has_licence", [True, False])
+@pytest.mark.parametrize("has_licence", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_the_five_lines_of_the_readme_export_what_a_licence_permits(
     folder: Path, model: ScriptedServer, prefect_server: str, *, has_licence: bool
 ) -> None:

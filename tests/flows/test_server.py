@@ -129,6 +129,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     assert names_run(mark) == ""
 
 
+@pytest.mark.exhaustive
 def test_deployments_are_served_and_run_and_nothing_outlives_the_server(
     served: Served,
 ) -> None:

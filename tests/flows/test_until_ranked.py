@@ -4,7 +4,6 @@ Covers `tasks.stages.standing`.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,16 +19,18 @@ CASES = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model() -> Iterator[ScriptedServer]:
     with ScriptedServer([read("answers") | {"query": "*"}]) as server:
         yield server
 
 
-@pytest.fixture
-def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
+@pytest.fixture(scope="module")
+def world(
+    tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer, prefect_server: str
+) -> World:
     more = {"PREFECT_API_URL": prefect_server, "COSQA_ANNOTATION__CONFIGURATION": "single"}
-    world = World(folder, environment(model.base_url, **more))
+    world = World(tmp_path_factory.mktemp("world"), environment(model.base_url, **more))
     world.write(CASES, labels=False)
     assert world.run("collect").returncode == 0
     return world
@@ -39,6 +40,7 @@ def judged(world: World) -> set[str]:
     return {str(query) for (query,) in world.rows("SELECT DISTINCT query_id FROM annotations")}
 
 
+@pytest.mark.exhaustive
 def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are_not(
     world: World, model: ScriptedServer
 ) -> None:
@@ -63,12 +65,16 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
     assert first < judged(world)
 
 
-def test_a_run_that_must_wait_for_approval_is_refused(world: World, model: ScriptedServer) -> None:
-    world.env["COSQA_OPERATION__APPROVE"] = "true"
+@pytest.mark.exhaustive
+def test_a_run_that_must_wait_for_approval_is_refused(
+    world: World, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(world.env, "COSQA_OPERATION__APPROVE", "true")
+    asked = len(model.calls)
     ended = world.run("annotate", "--until-ranked", "1")
     assert ended.returncode == 1
     assert "no plan that a person could approve" in " ".join(ended.stdout.split())
-    assert not model.calls
+    assert len(model.calls) == asked
 
 
 def test_looks_come_after_handfuls_that_grow_and_end_with_all_queries() -> None:

@@ -35,16 +35,17 @@ def test_python_itself_would_run_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(60)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "commands",
     [
-        [["collect"], ["leaderboard", "--benchmark", "beir", "--method", "minilm"]],
+        [["leaderboard", "--benchmark", "beir", "--method", "minilm"]],
         pytest.param(
             [["collect"], ["annotate"], ["train", "--data", "pairs.jsonl", "--base", "cnn", *TEST]],
             marks=pytest.mark.nightly,
         ),
     ],
-    ids=["that read", "that judge and train"],
+    ids=["that reads", "that judge and train"],
 )
 def test_no_module_of_the_working_folder_runs(
     folder: Path, commands: Sequence[Sequence[str]]
