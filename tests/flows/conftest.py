@@ -14,7 +14,8 @@ from prefect.settings import (
 
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import SandboxSettings
-from tests.flows.world import commands
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import YES, commands
 from tests.prefect_api import lay_database
 from tests.real_sandbox import real_sandbox
 
@@ -53,3 +54,10 @@ def engine() -> None:
 def folder(tmp_path: Path) -> Path:
     """Return a folder for one world."""
     return tmp_path
+
+
+@pytest.fixture
+def agreeing() -> Iterator[ScriptedServer]:
+    """Start a model that says of every pair that it matches."""
+    with ScriptedServer([YES]) as server:
+        yield server

@@ -2,26 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import World, additions, environment
 
-YES = read("answers") | {"query": "*"}
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(4)
-]
+CASES = additions(4)
 WRONG = "judged 3 of 6 pairs with known labels wrongly (3 false passes, 0 false fails, 0 without"
-
-
-@pytest.fixture
-def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([YES]) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -39,22 +28,22 @@ def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> 
 
 
 @pytest.fixture
-def world(collected: World, folder: Path, model: ScriptedServer) -> World:
+def world(collected: World, folder: Path, agreeing: ScriptedServer) -> World:
     shutil.copytree(collected.store, folder / "store")
-    env = collected.env | {"COSQA_LLM__BASE_URL": model.base_url}
+    env = collected.env | {"COSQA_LLM__BASE_URL": agreeing.base_url}
     return World(folder, env, origin=collected.folder)
 
 
 def test_a_model_that_fails_the_first_questions_judges_no_pair_and_its_labels_are_held(
-    world: World, model: ScriptedServer
+    world: World, agreeing: ScriptedServer
 ) -> None:
     ended = world.run("annotate")
     assert ended.returncode == 1
     assert WRONG in ended.stdout
     assert "`cosqa check-model --model NAME`" in ended.stdout
-    assert len(model.calls) == 6, "the first handful is paid, and nothing else"
+    assert len(agreeing.calls) == 6, "the first handful is paid, and nothing else"
     again = world.run("annotate")
-    assert (again.returncode, WRONG in again.stdout, len(model.calls)) == (1, True, 6)
+    assert (again.returncode, WRONG in again.stdout, len(agreeing.calls)) == (1, True, 6)
 
     accepted = world.run("annotate", "--accept-gold")
     assert accepted.returncode == 0, accepted.stdout

@@ -9,19 +9,16 @@ import pytest
 
 from tasks.stages.standing import query_counts
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import YES, World, additions, environment
 
 pytestmark = pytest.mark.slow
 
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(45)
-]
+CASES = additions(45)
 
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([read("answers") | {"query": "*"}]) as server:
+    with ScriptedServer([YES]) as server:
         yield server
 
 

@@ -34,6 +34,14 @@ class Case:
     rules: tuple[dict[str, Any], ...]
 
 
+def additions(number: int) -> list[Case]:
+    """Return so many queries for functions that add a number, each with its function."""
+    return [
+        Case(f"python add {n}", f"def plus_{n}(value):\n    return value + {n}", ())
+        for n in range(number)
+    ]
+
+
 def rule(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
     """Return a rule of the scripted model for one agent."""
     return {"role": role, "steps": list(steps)}
@@ -61,6 +69,9 @@ def read(verdict: str) -> dict[str, Any]:
         "exact_judge",
         {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}},
     )
+
+
+YES = read("answers") | {"query": "*"}  # of every pair
 
 
 def judged(verdict: str) -> dict[str, Any]:
