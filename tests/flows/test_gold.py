@@ -1,7 +1,6 @@
 """The law of gold questions in whole runs: who fails the first judges nothing, and is held."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -29,9 +28,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> 
 
 @pytest.fixture
 def world(collected: World, folder: Path, agreeing: ScriptedServer) -> World:
-    shutil.copytree(collected.store, folder / "store")
-    env = collected.env | {"COSQA_LLM__BASE_URL": agreeing.base_url}
-    return World(folder, env, origin=collected.folder)
+    return collected.copy(folder, agreeing.base_url)
 
 
 def test_a_model_that_fails_the_first_questions_judges_no_pair_and_its_labels_are_held(

@@ -3,13 +3,13 @@
 Covers `tasks.stages.standing`.
 """
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tasks.stages.standing import query_counts
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import YES, World, additions, environment
+from tests.flows.world import World, additions, environment
 
 pytestmark = pytest.mark.slow
 
@@ -17,20 +17,17 @@ CASES = additions(45)
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([YES]) as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, model: ScriptedServer, prefect_server: str
-) -> World:
+def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> World:
     more = {"PREFECT_API_URL": prefect_server, "COSQA_ANNOTATION__CONFIGURATION": "single"}
-    world = World(tmp_path_factory.mktemp("world"), environment(model.base_url, **more))
+    world = World(tmp_path_factory.mktemp("world"), environment("", **more))
     world.write(CASES, labels=False)
     assert world.run("collect").returncode == 0
     return world
+
+
+@pytest.fixture
+def world(collected: World, folder: Path, agreeing: ScriptedServer) -> World:
+    return collected.copy(folder, agreeing.base_url)
 
 
 def judged(world: World) -> set[str]:
@@ -39,7 +36,7 @@ def judged(world: World) -> set[str]:
 
 @pytest.mark.exhaustive
 def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are_not(
-    world: World, model: ScriptedServer
+    world: World, agreeing: ScriptedServer
 ) -> None:
     methods = ("--method", "bm25", "--method", "bm25+bm25", "--until-ranked", "1")
     near = world.run("annotate", *methods, "--margin", "1")
@@ -48,11 +45,11 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
     assert "20 pairs judged; ranked after 20 queries, 20 with a match, by NDCG@10" in told
     assert "within the margin (+0.000" in told
     assert "the other 25 pairs are not judged; expected: tokens" in told
-    assert len(model.calls) == 20
+    assert len(agreeing.calls) == 20
     first = judged(world)
 
     world.run("annotate", *methods, "--margin", "1")
-    assert len(model.calls) == 20, "what is known is looked at, and nothing is paid"
+    assert len(agreeing.calls) == 20, "what is known is looked at, and nothing is paid"
 
     never = world.run("annotate", *methods, "--margin", "0")
     assert never.returncode == 0, never.stdout
@@ -64,14 +61,13 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
 
 @pytest.mark.exhaustive
 def test_a_run_that_must_wait_for_approval_is_refused(
-    world: World, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    world: World, agreeing: ScriptedServer
 ) -> None:
-    monkeypatch.setitem(world.env, "COSQA_OPERATION__APPROVE", "true")
-    asked = len(model.calls)
+    world.env["COSQA_OPERATION__APPROVE"] = "true"
     ended = world.run("annotate", "--until-ranked", "1")
     assert ended.returncode == 1
     assert "no plan that a person could approve" in " ".join(ended.stdout.split())
-    assert len(model.calls) == asked
+    assert not agreeing.calls
 
 
 def test_looks_come_after_handfuls_that_grow_and_end_with_all_queries() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -115,6 +116,11 @@ class World:
     def output(self) -> Path:
         """The folder of benchmarks and report."""
         return self.folder / "out"
+
+    def copy(self, folder: Path, model_url: str) -> "World":
+        """Return a world with a copy of the store, the same source and another model."""
+        shutil.copytree(self.store, folder / "store")
+        return World(folder, self.env | {"COSQA_LLM__BASE_URL": model_url}, origin=self.folder)
 
     def database(self) -> Database:
         """Open the store."""
