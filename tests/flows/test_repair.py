@@ -22,7 +22,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Finished, World, environment
 from tests.flows.world import read as judged
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 METHODS = ("bm25", "tf-idf", "bag-of-words", "bow-sklearn", "lucene")
 
@@ -160,6 +160,7 @@ def test_planted_faults_are_found_and_right_labels_stay(
     assert len(model.calls) == asked, "nothing is paid twice"
 
 
+@pytest.mark.nightly
 def test_a_repair_that_is_bounded_or_killed_goes_on_and_pays_for_each_pair_once(
     world: World, made: FaultyBenchmark, model: ScriptedServer
 ) -> None:

@@ -24,6 +24,7 @@ from infra.store.pending import (
     read_keys,
     write_pending,
 )
+from tests.fakes.stores import store_like
 
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
 OTHER = RecipeId("another former one")
@@ -51,7 +52,10 @@ ALL: tuple[tuple[Reason, int], ...] = tuple((reason, 1_000) for reason in REASON
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    database = open_database(StoreSettings(folder=tmp_path))
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
     content = Collected(info=INFO, queries=QUERIES, codes=(*CODES, UNSEARCHED))
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     bodies = {recipe: {"model": recipe} for recipe in (RECIPE, FORMER, OTHER)}
@@ -63,7 +67,6 @@ def database(tmp_path: Path) -> Database:
         for code, rank in zip(CODES, (2, 1, 3), strict=True)
     ]
     search(database, SEARCH, found)
-    return database
 
 
 def candidate(query: Query, code: Code, rank: int) -> Candidate:
