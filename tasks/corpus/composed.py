@@ -30,6 +30,18 @@ class Readable(Protocol):
         ...
 
 
+class Component(Protocol):
+    """What gives the queries or the codes of a `Composed` source."""
+
+    def fingerprint(self) -> str:
+        """Return a digest that changes whenever what `main` would give changes."""
+        ...
+
+    def main(self) -> Content:
+        """Return the content of the main collection; no other is made."""
+        ...
+
+
 class QueriesFile:
     """Queries of a JSON Lines file, as a source without codes.
 
@@ -44,7 +56,7 @@ class QueriesFile:
         """Return a digest of the file's name, size and time."""
         return mark("queries", state_of([self._file]))
 
-    def read(self) -> dict[str, Content]:
+    def main(self) -> Content:
         """Return the queries.
 
         Raises:
@@ -55,7 +67,7 @@ class QueriesFile:
         info = SourceInfo(
             name="queries", licence="unknown", revision="unknown", location=self._file.name
         )
-        return {"queries": Streamed(info, queries, merged.dropped)}
+        return Streamed(info, queries, merged.dropped)
 
 
 class Composed:
@@ -70,7 +82,7 @@ class Composed:
         codes: What gives the codes.
     """
 
-    def __init__(self, collection: str, queries: Readable, codes: Sequence[Readable]) -> None:
+    def __init__(self, collection: str, queries: Component, codes: Sequence[Component]) -> None:
         self._name = collection
         self.sources = (queries, *codes)
 
@@ -85,7 +97,7 @@ class Composed:
         Raises:
             SourceError: A source is missing or malformed.
         """
-        asked, *found = [next(iter(source.read().values())) for source in self.sources]
+        asked, *found = [source.main() for source in self.sources]
         parts = tuple(dict.fromkeys(content.info for content in (asked, *found)))
         dropped: Counter[str] = Counter()
         notes: list[str] = []

@@ -121,7 +121,7 @@ class WrittenQueries:
         """Yield the functions that have a name, by file."""
         return (item for item in self._items() if isinstance(item, Code) and item.name)
 
-    def read(self) -> dict[str, Content]:
+    def main(self) -> Content:
         """Return the queries that are taken.
 
         Raises:
@@ -141,7 +141,7 @@ class WrittenQueries:
             location="written for functions",
         )
         queries = (Query.of(row.query, f"{row.place} ({row.function})") for row in taken)
-        return {"written": Collected(info=info, queries=tuple(queries), dropped=tally_of(rows))}
+        return Collected(info=info, queries=tuple(queries), dropped=tally_of(rows))
 
 
 def function_of(query: Query) -> str:

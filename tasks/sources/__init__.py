@@ -28,7 +28,7 @@ from infra.identity import mark, mark_of
 from infra.records import SourceInfo
 from infra.registry import Registry, unknown_name
 from infra.settings import SourceSettings
-from tasks.corpus.composed import Composed, QueriesFile, Readable
+from tasks.corpus.composed import Component, Composed, QueriesFile, Readable
 from tasks.corpus.merging import Merged
 from tasks.corpus.written import WrittenOptions, WrittenQueries
 from tasks.filters import FilterChain, filters
@@ -135,7 +135,11 @@ class Source(ABC, Generic[OptionsType]):
         Raises:
             SourceError: An input file is missing or malformed; the message names file and line.
         """
-        return {self._name: self.content(self.items)}
+        return {self._name: self.main()}
+
+    def main(self) -> Content:
+        """Return the content of the main collection; no other is made."""
+        return self.content(self.items)
 
     def content(self, items: Callable[[Merged], Iterable[Item]]) -> Content:
         """Return the content of a collection, which is read when its items are asked for."""
@@ -255,7 +259,7 @@ def open_source(source: SourceSettings) -> Readable:
     parts = Parts.of(source)
     codes = _codes_of(source, parts)
     if asks_written(source):
-        queries: Readable = written_queries(source)
+        queries: Component = written_queries(source)
     elif parts.queries:
         queries = parts.queries.open()
     elif not parts.codes:
@@ -308,7 +312,7 @@ def written_queries(source: SourceSettings) -> WrittenQueries:
 
     def items() -> Iterator[Item]:
         for code in codes:
-            yield from code.content(code.items).items()
+            yield from code.main().items()
 
     return WrittenQueries(options, [code.fingerprint() for code in codes], items)
 
