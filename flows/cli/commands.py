@@ -29,12 +29,23 @@ challenge_app = group("Enter other people's challenges.")
 
 
 def _result(
-    flow: str, settings: "Settings", needs: Callable[["Settings"], object], **arguments: object
+    flow: str,
+    settings: "Settings",
+    needs: Callable[["Settings"], object],
+    *,
+    judges: bool = False,
+    **arguments: object,
 ) -> Any:  # noqa: ANN401
     """Check what the flow of a name needs, run it, and return its result."""
     from tasks.runtime.checked import check
 
-    return _run(flow, check(settings, needs), **arguments)
+    ready = check(settings, needs)
+    if judges:
+        from tasks.stages.preflight import check_agents, check_answer
+
+        check_answer(settings.llm, ready.settings.store)
+        check_agents(ready)
+    return _run(flow, ready, **arguments)
 
 
 def _run(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
@@ -199,7 +210,10 @@ def repair(
     from tasks.runtime.input_checks import check_comparison
 
     needs = partial(check_comparison, benchmarks=[benchmark])
-    print_repair(_result("repair", settings, needs, benchmark=benchmark, pool=pool, plan=plan))
+    done = _result(
+        "repair", settings, needs, judges=not plan, benchmark=benchmark, pool=pool, plan=plan
+    )
+    print_repair(done)
 
 
 @command(
@@ -288,7 +302,7 @@ def leaderboard(
     folder = benchmark or only_benchmark(settings.store)
     written = _result(
         "leaderboard", settings,
-        partial(check_comparison, benchmarks=[folder], runs=runs or ()),
+        partial(check_comparison, benchmarks=[folder], runs=runs or ()), judges=annotate_unjudged,
         benchmark=benchmark, runs=runs or (), annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
     print_leaderboard(written)

@@ -348,6 +348,25 @@ def test_a_model_that_does_not_answer_is_told_before_a_server_starts(
     assert "an address begins with http:// or https://" in told("benchmark", *source)
 
 
+@pytest.mark.usefixtures("no_server", "answering_model")
+@pytest.mark.parametrize(
+    "command", [("repair", "beir"), ("leaderboard", "--benchmark", "beir", "--annotate-unjudged")]
+)
+def test_who_judges_a_benchmark_is_asked_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    for file, text in {
+        "corpus.jsonl": '{"_id": "c", "text": "def f(x): return x"}',
+        "queries.jsonl": '{"_id": "q", "text": "give x"}',
+        "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\tc\t1",
+    }.items():
+        (tmp_path / "beir" / file).write_text(f"{text}\n")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "wrong")
+    assert "refused the request (401: " in told(*command, "--method", "bm25", *NAMED)
+
+
 @pytest.mark.usefixtures("no_server")
 def test_what_writes_queries_is_planned_without_a_key_and_checked_before_a_server_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
