@@ -2,7 +2,7 @@
 
 Each is killed as `kill -9` does, and the same command goes on.
 
-Covers `tasks.stages.annotate.journal_owner`.
+Covers `tasks.stages.annotate.ledger_actor`.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ CASES = [
 ]
 VICTIMS = {
     "a shard": "ray::annotate-shard",
-    "the journal's owner": "ray::Owner",
+    "the journal's owner": "ray::LedgerActor",
     "a node": "raylet",
     "Ray's head": "gcs_server",
 }

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -19,9 +20,14 @@ from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
     SettingsError,
+    WorkerLostError,
 )
+from infra.settings import Settings, StoreSettings
+from tasks.runtime.caching import task_of
 from tasks.runtime.run_logger import run_logger, send_logs
-from tasks.stages.annotate.shard import Judged, annotate_shard
+from tasks.stages.annotate.ledger_actor import RemoteLedger
+from tasks.stages.annotate.shard import Judged, Shard, annotate_shard
+from tests.tasks.stages.annotate.test_shard import RECIPE
 from tests.waiting import until
 
 
@@ -97,3 +103,36 @@ def test_a_worker_keeps_parameters_and_results_of_its_first_run_at_most(
         shards()
         until(lambda: number_kept() <= 2)
     assert len(kept) == 10
+
+
+def test_each_shard_of_a_worker_is_an_attempt_by_the_id_of_its_own_run(
+    prefect_server: str, tmp_path: Path
+) -> None:
+    asked = list[str]()
+
+    class Handle:
+        def ledger(self, attempt: str) -> RemoteLedger:
+            asked.append(attempt)
+            raise WorkerLostError("no ledger is needed")
+
+    runs = [uuid4() for _ in range(3)]
+
+    @flow
+    def shards() -> None:
+        context = serialize_context()
+        shard = Shard(collection="c", first=1, last=1, content=b"")
+        committee, recipe = Settings(store=StoreSettings(folder=tmp_path)).committee, RECIPE
+        given = {"shard": shard, "committee": committee, "recipe": recipe, "actor": Handle()}
+        task = task_of(annotate_shard).with_options(retries=0)
+
+        def work() -> None:
+            for run in runs:
+                run_task_sync(task, run, parameters=given, context=context, return_type="state")
+
+        worker = Thread(target=work)
+        worker.start()
+        worker.join()
+
+    with temporary_settings({PREFECT_API_URL: prefect_server}):
+        shards()
+    assert asked == [str(run) for run in runs]
