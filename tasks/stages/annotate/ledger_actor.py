@@ -27,7 +27,10 @@ from infra.settings import LanguageModelSettings, StoreSettings
 _GATHERED_S = 0.004  # for which calls wait for others: an exchange costs more than what it carries
 _HEARTBEAT_S = 10.0  # between signs of life of a worker, which waits for its model otherwise
 _SILENT_S = 30.0  # after which a worker counts as dead, and its slots are free
-_LOST = "the ledger's actor does not answer: {}; what was paid for is stored: run the command again"
+_LOST = (
+    "the journal's process does not answer: {}; what was paid for is stored: run the same command "
+    "again"
+)
 
 _R = TypeVar("_R")
 _Lookup = tuple[str, int, float | None]  # a key, or "" for none; the most tokens and US dollars
@@ -47,7 +50,7 @@ class RunBudget(NamedTuple):
         return journal_ledger(self.store, self.llm, self.budget)
 
 
-class AtWork(NamedTuple):
+class Activity(NamedTuple):
     """What shards are doing.
 
     Attributes:
@@ -77,7 +80,7 @@ class _Attempt:
     heard: float = field(default_factory=time.monotonic)  # when its worker last called
 
 
-def _for_attempt(method: Callable[..., Coroutine[Any, Any, _R]]) -> Callable[..., Awaitable[_R]]:
+def _attempt_method(method: Callable[..., Coroutine[Any, Any, _R]]) -> Callable[..., Awaitable[_R]]:
     """Return a method that takes an attempt's name and its worker, and ends with the attempt.
 
     It raises ``WorkerLostError`` where the attempt has ended, or another process makes it.
@@ -110,7 +113,7 @@ class LedgerActor:
         self._attempts: dict[str, _Attempt] = {}
         self._lost: set[str] = set()  # workers of which all is taken back
 
-    @_for_attempt
+    @_attempt_method
     async def exchange(
         self,
         attempt: _Attempt,
@@ -133,7 +136,7 @@ class LedgerActor:
         found = await asyncio.gather(*looking, return_exceptions=True)
         return self._ledger.patience(), found
 
-    @_for_attempt
+    @_attempt_method
     async def flush(self, attempt: _Attempt) -> None:
         """Wait until an attempt's commits are written; raise the error of one that was not."""
         if attempt.commits:
@@ -141,14 +144,14 @@ class LedgerActor:
         if attempt.error:
             raise attempt.error
 
-    @_for_attempt
+    @_attempt_method
     async def reserve(self, attempt: _Attempt, tokens: int, usd: float | None) -> Reservation:
         """Reserve what others may have to give back first."""
         made = await self._ledger.reserve(tokens, usd)
         attempt.reservations[made.number] = made
         return made
 
-    @_for_attempt
+    @_attempt_method
     async def wait_for_rate_limit(self, attempt: _Attempt, reservation: Reservation) -> Reservation:
         """Wait until a request may be sent."""
         paced = await self._ledger.wait_for_rate_limit(reservation)
@@ -156,7 +159,7 @@ class LedgerActor:
             attempt.reservations[paced.number] = paced
         return paced
 
-    @_for_attempt
+    @_attempt_method
     async def acquire_slots(self, attempt: _Attempt, wanted: int) -> int:
         """Wait for a slot; return how many there are now, at most as many as wanted."""
         await self._free.acquire()
@@ -167,7 +170,7 @@ class LedgerActor:
         attempt.slots += granted
         return granted
 
-    async def at_work(self) -> AtWork:
+    async def activity(self) -> Activity:
         """Return what the attempts are doing.
 
         The slots of dead workers are free from then on: the next try of such an attempt may have to
@@ -181,7 +184,7 @@ class LedgerActor:
                 shards += 1
             else:
                 self._free_slots(attempt, attempt.slots)
-        return AtWork(shards, judged, reserved_usd, self._ledger.trouble)
+        return Activity(shards, judged, reserved_usd, self._ledger.trouble)
 
     async def release(self, name: str) -> None:
         """Take back what an attempt has that has ended, once its commits are written."""
@@ -270,14 +273,14 @@ class LedgerHandle:
             ray.get(self._actor.close.remote())
         self._actor.__ray_terminate__.remote()
 
-    def at_work(self) -> AtWork:
+    def activity(self) -> Activity:
         """Return what shards are doing.
 
         Raises:
             WorkerLostError: The actor's process died.
         """
         with translate_ray_errors(_LOST):
-            found: AtWork = ray.get(self._actor.at_work.remote())
+            found: Activity = ray.get(self._actor.activity.remote())
         return found
 
     def release(self, attempt: str) -> None:

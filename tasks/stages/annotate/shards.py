@@ -225,7 +225,7 @@ class RoundRunner:
             return
         self._refresh_at = now + _REFRESH_S
         with self._errors_noted():
-            shards, judged, reserved_usd, trouble = self._actor.at_work()
+            shards, judged, reserved_usd, trouble = self._actor.activity()
             self._monitor.refresh(judged, trouble, reserved_usd)
             if shards:
                 self._idle_since = now

@@ -139,11 +139,11 @@ async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_pa
     for worker in (one, one, other):
         worker.count_judged()
     await asyncio.gather(one.find(KEYS[0]), other.find(KEYS[0]))
-    assert await here.owner.at_work() == (2, 3, 0, "")
+    assert await here.owner.activity() == (2, 3, 0, "")
     await other.find(KEYS[0], 70, 0.5)
-    assert (await here.owner.at_work()).reserved_usd == 0.5
+    assert (await here.owner.activity()).reserved_usd == 0.5
     await one.close()
-    assert await here.owner.at_work() == (1, 1, 0.5, "")
+    assert await here.owner.activity() == (1, 1, 0.5, "")
 
 
 async def test_a_failure_in_one_worker_lets_all_wait_and_is_told(tmp_path: Path) -> None:
@@ -307,21 +307,38 @@ async def test_slots_of_a_lost_attempt_are_free(tmp_path: Path) -> None:
         await waiting[0]
 
 
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_slot_that_comes_as_its_attempt_ends_is_not_lost(
+    tmp_path: Path, steps: int
+) -> None:
+    here = Here(tmp_path)
+    await here.worker("a").acquire_slots(IN_FLIGHT)
+    waiting = asyncio.create_task(here.worker("b").acquire_slots(9))
+    await settled()
+    releasing = asyncio.create_task(here.owner.release("a"))
+    for _ in range(steps):  # of the event loop
+        await asyncio.sleep(0)
+    await here.owner.release("b")
+    await asyncio.gather(waiting, releasing, return_exceptions=True)
+    async with asyncio.timeout(5):
+        assert await here.worker("c").acquire_slots(9) == IN_FLIGHT
+
+
 async def test_slots_of_a_worker_that_is_no_longer_heard_are_free(tmp_path: Path) -> None:
     here = Here(tmp_path)
     silent, other = here.worker("a"), here.worker("b")
     await silent.acquire_slots(IN_FLIGHT)
     waiting = asyncio.create_task(other.acquire_slots(9))
     await settled()
-    assert await here.owner.at_work() == (2, 0, 0, "")
+    assert await here.owner.activity() == (2, 0, 0, "")
     assert not waiting.done()
     here.owner._attempts["a"].heard -= 31
-    assert await here.owner.at_work() == (1, 0, 0, "")
+    assert await here.owner.activity() == (1, 0, 0, "")
     async with asyncio.timeout(5):
         assert await waiting == IN_FLIGHT
     silent.release_slots(IN_FLIGHT)  # it was only slow
     await silent.flush()
-    assert await here.owner.at_work() == (2, 0, 0, "")
+    assert await here.owner.activity() == (2, 0, 0, "")
     waiting = asyncio.create_task(silent.acquire_slots(1))
     await settled()
     assert not waiting.done(), "its slots were taken back once"
@@ -340,7 +357,7 @@ async def test_a_worker_is_heard_while_all_its_pairs_wait_for_the_model(
     await worker.acquire_slots(1)
     here.owner._attempts["a"].heard -= 31
     await eventually(lambda: here.exchanges > 3)
-    assert await here.owner.at_work() == (1, 0, 0, "")
+    assert await here.owner.activity() == (1, 0, 0, "")
     await worker.close()
     await settled()
     exchanges = here.exchanges
@@ -380,5 +397,5 @@ def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse
     assert spent == (2 * 30 * len(KEYS) + 7, 0.5 * len(KEYS))
     with LedgerHandle(RunBudget(store, llm, Budget(), IN_FLIGHT)) as owner:
         ray.kill(owner._actor)
-        with pytest.raises(WorkerLostError, match="run the command again"):
+        with pytest.raises(WorkerLostError, match="run the same command again"):
             asyncio.run(owner.ledger("a").find(KEYS[0]))

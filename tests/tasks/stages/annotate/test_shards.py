@@ -26,7 +26,7 @@ from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSettings
 from infra.store import Database, annotations, open_database
 from tasks.stages.annotate import shards
-from tasks.stages.annotate.ledger_actor import AtWork
+from tasks.stages.annotate.ledger_actor import Activity
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import Judged, Shard
 from tasks.stages.annotate.shards import RoundRunner
@@ -88,8 +88,8 @@ class Tasks:
     def interrupt(self, _: float) -> Iterator[Judged]:
         yield self._work(self._waiting.pop(0))
 
-    def at_work(self) -> AtWork:
-        return AtWork(0, 0, 0.0, "")
+    def activity(self) -> Activity:
+        return Activity(0, 0, 0.0, "")
 
 
 class Run:
