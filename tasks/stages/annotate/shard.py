@@ -1,6 +1,7 @@
 """A shard: a Prefect task on a Ray worker that judges some pairs, many at once."""
 
 import asyncio
+import gc
 import pickle
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -154,6 +155,7 @@ def judge_on_worker(
         finally:
             slots.close()
 
+    gc.collect()  # circles of Prefect's have the shard before, and Python rarely looks for them
     # The loop keeps the context of its start as long as the process: by a run's, it would keep that
     # run's result, and give all later shards that run's id and log.
     Context().run(_worker_loop.get_loop)
