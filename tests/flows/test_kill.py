@@ -2,7 +2,7 @@
 
 Each is killed as `kill -9` does, and the same command goes on.
 
-Covers `tasks.stages.annotate.journal_owner`.
+Covers `tasks.stages.annotate.ledger_actor`.
 """
 
 import subprocess
@@ -23,7 +23,7 @@ PAIRS, IN_FLIGHT, MOST_RUNS = 60, 8, 4
 CASES = additions(PAIRS)
 VICTIMS = {
     "a shard": "ray::annotate-shard",
-    "the journal's owner": "ray::Owner",
+    "the journal's owner": "ray::LedgerActor",
     "a node": "raylet",
     "Ray's head": "gcs_server",
 }
