@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --jobs=2
 
 .DEFAULT_GOAL := help
-.PHONY: help run server test test-all nightly chaos screenshots lint format setup engine browser clean
+.PHONY: help run server test test-all nightly chaos screenshots lint style types imports format setup engine browser clean
 
 help:  ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,10 +48,14 @@ chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEE
 screenshots: setup engine browser  ## Set up, then walk through the Prefect UI and write the README's screenshots
 	COSQA_SCREENSHOTS=infra/deploy/screenshots $(BIN)/pytest tests/ui/test_walk.py
 
-lint: $(READY)  ## ruff, mypy strict and the import rules
+lint: style types imports  ## ruff, mypy strict and the import rules, side by side
+style types imports: $(READY)
+style:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+types:
 	$(BIN)/mypy
+imports:
 	$(BIN)/lint-imports
 
 format: $(READY)  ## Put the code into ruff's format

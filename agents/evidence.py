@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from infra.languages.python.programs import joined
+from infra.languages.python import joined
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
 from sandbox.packages.resolve import distribution_for
 

@@ -1,12 +1,14 @@
 """The annotate flow: agents judge the candidates on Ray's workers."""
 
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefect import State, flow
 from prefect.artifacts import create_markdown_artifact
+from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed
 
@@ -14,14 +16,17 @@ from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from flows.runtime.writing import writing
 from infra.budget import run_budget
-from infra.errors import BudgetExhaustedError, CosqaError, SettingsError
+from infra.errors import CosqaError, RunBudgetError, SettingsError
 from infra.journal import Journal
 from infra.ray import check_reach, start_workers
+from infra.store.pending import own_keys
 from tasks.reports.document import Document
 from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
+from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import check_judging
 from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run, spending_of
 from tasks.stages.annotate.run import AnnotationRun
@@ -33,7 +38,15 @@ from tasks.stages.preflight import (
     check_inputs,
     collected_source,
 )
-from tasks.stages.standing import query_counts, rank_methods, rest_sentence, standing_of
+from tasks.stages.standing import (
+    OpenRuns,
+    Standing,
+    count_left,
+    query_counts,
+    rank_methods,
+    rest_sentence,
+    standing_of,
+)
 
 _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the largest benchmark
 
@@ -41,8 +54,8 @@ _PATIENCE_S = 600.0  # longer than `cosqa publish` holds the store of the larges
 @flow(name="annotate", flow_run_name=run_name)
 def annotate(settings: FlowSettings = None) -> State[RecipeReference]:
     """Judge the candidates without an up-to-date label, for the reasons that the settings take."""
-    ready = check_inputs(settings)
-    recipe = check_agents(ready.settings.committee)
+    ready = check_inputs(settings, check_judging)
+    recipe = check_agents(ready)
     source = collected_source(ready)
     with writing(ready.settings.store):
         found = find_candidates(
@@ -74,25 +87,55 @@ def judge_as_far_as_asked(
             "a run until methods are ranked has no plan that a person could approve: give a budget "
             "(--budget-usd) and COSQA_OPERATION__APPROVE=false"
         )
-    database, judged, usd = ready.database, JudgedPairs(), run.policy.budget_usd
-    budget = run_budget(run.store, run.committee.llm, usd)
-    runs = rank_methods(database, run.search, ready.settings.scoring, wait_for=after)
-    for number in query_counts(run.committee.annotation.limit or run.search.queries):
-        left = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]
-        look, is_paid = run.of_queries(number, left if budget.limit_usd else usd), left > 0
-        try:
-            more, after = judge_candidates(look, after) if is_paid else (JudgedPairs(), after)
-            judged += more
-        except BudgetExhaustedError:
-            is_paid = False
-        standing = standing_of(database, look, runs, ready.settings.evaluation, wait_for=after)
-        if standing.is_settled or not is_paid:
+    database, standing = ready.database, Standing()
+    runs = OpenRuns(rank_methods(database, run.search, ready.settings.scoring, wait_for=after))
+    numbers = [*query_counts(run.committee.annotation.limit or run.search.queries)]
+    told = ", ".join(map(str, numbers))
+    get_run_logger().info("queries are judged by handfuls; methods are compared after %s", told)
+    looks = [run.of_queries(number) for number in numbers]
+    for look, done in zip(looks, judge_in_turn(run, looks, after), strict=False):
+        # Of queries that are judged in part those with a label are not drawn at random.
+        if not done.end or not count_left(database, look):
+            standing = standing_of(
+                database, look, runs, ready.settings.evaluation, wait_for=done.steps
+            )
+        if standing.is_settled:
             break
-    ending = "ranked" if standing.is_settled else "not ranked"
-    if not is_paid:
-        ending += ", the budget is spent"
+    ending = "ranked" if standing.is_settled else ", ".join(filter(None, ("not ranked", done.end)))
     told = f"{ending} {standing}; {rest_sentence(database, run)}"
-    return judged.model_copy(update={"standing": told}), after
+    return done.pairs.model_copy(update={"standing": told}), done.steps
+
+
+class JudgedPart(NamedTuple):
+    """What became of all pairs so far, the last step, and what ended the run within this part."""
+
+    pairs: JudgedPairs
+    steps: Steps
+    end: str
+
+
+def judge_in_turn(
+    run: AnnotationRun, parts: Iterable[AnnotationRun], after: Steps = ()
+) -> Iterator[JudgedPart]:
+    """Judge parts of a run one after the other, as far as its budget and its pairs go."""
+    policy, judged = run.policy, JudgedPairs()
+    budget = run_budget(run.store, run.committee.llm, policy.budget_usd)
+    usd, pairs = policy.budget_usd, policy.pairs
+    for part in parts:
+        bounds = policy.model_copy(update={"budget_usd": usd, "pairs": pairs})
+        more, after, error = _judge(replace(part, policy=bounds), after)
+        if error and not isinstance(error, RunBudgetError):
+            raise error
+        judged += more
+        if budget.limit_usd is not None:
+            usd = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]
+        pairs = policy.pairs and max(0, policy.pairs - judged.pairs)
+        end = f"{counted(judged.pairs, 'pairs')} were asked for" * (pairs == 0)
+        if error or (usd is not None and usd <= 0):
+            end = "the budget is spent"
+        yield JudgedPart(judged, after, end)
+        if end:
+            break
 
 
 def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs, Steps]:
@@ -108,7 +151,15 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
     Returns:
         What became of the pairs, and the last step.
     """
-    with writing(run.store):
+    judged, after, error = _judge(run, after)
+    if error:
+        raise error
+    return judged, after
+
+
+def _judge(run: AnnotationRun, after: Steps) -> tuple[JudgedPairs, Steps, CosqaError | None]:
+    """Judge as `judge_candidates` does; return also the error that ended it, once all is told."""
+    with writing(run.store), own_keys(run.store.folder):
         planned = plan_run(run, wait_for=after, return_state=True)
         rounds, plan = planned.result()
         show_plan(plan)
@@ -133,9 +184,9 @@ def judge_candidates(run: AnnotationRun, after: Steps = ()) -> tuple[JudgedPairs
         if plan.taken:
             spent, usd = spending_of(run, plans, begun)
             show(spending_document(plan, spent, usd, ended), "spending", plan.collection)
-        if ended:
-            raise ended
-    return judged, [step]
+            if ended:  # the round that it ended has told no number
+                judged = judged.model_copy(update={"pairs": sum(each.judged for each in spent)})
+    return judged, [step], ended
 
 
 def show_plan(plan: RunPlan) -> None:

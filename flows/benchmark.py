@@ -8,6 +8,7 @@ from flows.collect import collect_candidates
 from flows.evaluate import score_benchmarks
 from flows.publish import export_sentence, publish_labels
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
+from tasks.runtime.input_checks import check_judging
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.preflight import check_agents, check_inputs
@@ -20,9 +21,8 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
 
     Work that an earlier run finished is not repeated. Settings may leave the agents out.
     """
-    ready = check_inputs(settings)
-    committee = ready.settings.committee
-    recipe = check_agents(committee) if committee.annotation.agents else None
+    ready = check_inputs(settings, check_judging)
+    recipe = check_agents(ready) if ready.settings.annotation.agents else None
     source, steps = collect_candidates(ready)
     judged = JudgedPairs()
     if recipe:

@@ -1,25 +1,26 @@
 """The challenge flow: any methods' predictions for CodeSearchNet's challenge, and their scores."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
+from flows.collect import read_source
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
-from flows.runtime.writing import writing
 from infra.settings import load_settings
 from tasks.inputs.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import check_challenge, whole_corpus
+from tasks.runtime.input_checks import whole_corpus
 from tasks.stages.challenge.codesearchnet import (
     WrittenChallenge,
     draw_pool,
+    open_challenge,
     predict,
     score_predictions,
     searched_languages,
     unknown_functions,
 )
 from tasks.stages.challenge.rankings import open_search, rank_codes
-from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import Run
 
@@ -45,11 +46,9 @@ def challenge(
     """
     given = settings or load_settings()
     corpus = given.model_copy(update={"source": whole_corpus(given.source)})
-    ready = check_inputs(corpus, check_challenge)
+    ready = check_inputs(corpus, partial(open_challenge, queries=queries, annotations=annotations))
     database, chosen = ready.database, ready.settings
-    with writing(chosen.store):
-        read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)
-        collection = read.result()[0]
+    collection, read = read_source(ready)
     texts = challenge_queries(queries)
     search = open_search(collection, queries, texts, _DEPTH, chosen.publish.folder)
     functions = searched_languages(database, collection)

@@ -1,17 +1,23 @@
 """The collect flow: sources, vectors, candidates."""
 
+from typing import Any
+
 from prefect import State, flow
 from prefect.states import Completed
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
 from flows.runtime.writing import writing
+from infra.collected import StoredCollection
 from infra.store.candidates import count_unjudged
 from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
+from tasks.sources import asks_written
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
+from tasks.stages.generate.queries import is_unwritten, write_queries
+from tasks.stages.pooling import pool_origins
 from tasks.stages.preflight import check_inputs
 
 
@@ -27,11 +33,23 @@ def collect(settings: FlowSettings = None) -> State[CollectedSource]:
     return Completed(data=source, message=f"{name}: {outcome}")
 
 
+def read_source(ready: ValidatedInputs) -> tuple[StoredCollection, State[Any]]:
+    """Read the source, whose codes are searched whole; return its collection and the step."""
+    with writing(ready.settings.store):
+        read = collect_source(
+            ready.database, ready.settings.source, ready.fingerprint, return_state=True
+        )
+        return read.result()[0], read
+
+
 def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
     """Collect queries and codes, their vectors and candidates; return references and the step."""
     settings, database = ready.settings, ready.database
     with writing(settings.store):
-        read = collect_source(database, settings.source, ready.fingerprint, return_state=True)
+        wrote = _written_first(ready)
+        read = collect_source(
+            database, settings.source, ready.fingerprint, wait_for=wrote, return_state=True
+        )
         collections = read.result()
         searched = [collection for collection in collections if collection.queries]
         embedded = [
@@ -52,4 +70,20 @@ def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
             database, collections[0], search, settings.search, wait_for=embedded, return_state=True
         )
         found.result()
+        if asks_written(settings.source):
+            found = pool_origins(database, search, wait_for=[found], return_state=True)
+            found.result()
     return CollectedSource(collections=tuple(collections), search=search), [found]
+
+
+def _written_first(ready: ValidatedInputs) -> Steps:
+    """Have the queries written that a model is to write, if any."""
+    settings, database = ready.settings, ready.database
+    if not is_unwritten(database, settings.source, ready.fingerprint):
+        return []
+    wrote = write_queries(
+        database, settings.source, settings.llm, settings.generation,
+        settings.reannotation.budget_usd, return_state=True,
+    )  # fmt: skip
+    wrote.result()
+    return [wrote]

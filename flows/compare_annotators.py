@@ -8,7 +8,7 @@ from prefect import flow
 from flows.runtime.runs import FlowSettings, run_name
 from infra.settings import Configuration
 from tasks.stages.compare_annotators import JudgedTruth, judge_truth
-from tasks.stages.preflight import check_annotators
+from tasks.stages.preflight import check_annotators, check_inputs
 
 
 @flow(name="compare-annotators", flow_run_name=run_name)
@@ -29,5 +29,7 @@ def compare_annotators(
         settings: All other settings; None reads them from file and environment.
         limit: Number of pairs to judge, drawn at random by ``annotation.seed``; None takes all.
     """
-    store, annotators = check_annotators(settings, models, configurations)
+    ready = check_inputs(settings, lambda _: None)
+    store = ready.settings.store
+    annotators = check_annotators(ready, models, configurations)
     return [judge_truth(truth, limit, recipe, committee, store) for committee, recipe in annotators]

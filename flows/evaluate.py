@@ -1,6 +1,6 @@
 """The evaluate flow: scores of retrieval methods, and the report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from prefect import flow
 from prefect.futures import PrefectFuture
@@ -65,19 +65,24 @@ def score_benchmarks(
 
 
 def score_methods(
-    database: Database, benchmark: OpenBenchmark, settings: ScoringSettings, after: Steps = ()
+    database: Database,
+    benchmark: OpenBenchmark,
+    settings: ScoringSettings,
+    after: Steps = (),
+    methods: Iterable[str] = (),
 ) -> list[PrefectFuture[Run]]:
-    """Start to score the methods that are set on a benchmark, side by side.
+    """Start to score methods on a benchmark, side by side.
 
     Args:
         database: The store.
         benchmark: The benchmark.
         settings: The methods, and how they rank.
         after: The steps before it.
+        methods: The methods in place of those that are set.
     """
     return [
         score_method.submit(
             database, benchmark, method, settings, wait_for=after, return_state=False
         )
-        for method in chosen_methods(settings)
+        for method in methods or chosen_methods(settings)
     ]

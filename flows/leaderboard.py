@@ -1,7 +1,6 @@
 """The leaderboard flow: retrieval methods compared on one benchmark."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from flows.annotate import judge_candidates
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from flows.runtime.writing import writing
-from infra.settings import ReannotationSettings
 from infra.store.benchmarks import only_benchmark
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_comparison
@@ -48,12 +46,12 @@ def leaderboard(
     if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked
             check_pooling(ready.database, opened)
-        recipe = check_agents(chosen.committee)
+        recipe = check_agents(ready)
     is_ranking = chosen_methods(chosen.scoring, runs)
     scored = score_methods(ready.database, opened, chosen.scoring) if is_ranking else []
     ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
     compared = write_leaderboard(
-        ready.database, opened, ranked, chosen.evaluation, chosen.publish,
+        ready.database, opened, ranked, chosen.scoring,
         wait_for=scored, return_state=True,
     )  # fmt: skip
     written = compared.result()
@@ -64,11 +62,6 @@ def leaderboard(
         ready.database, opened, chosen.publish,
         wait_for=[compared], return_state=True,
     )  # fmt: skip
-    # Whoever asks for these results wants them judged, whatever the reasons of other runs are.
-    pairs, budget_usd = chosen.reannotation.pairs, chosen.reannotation.budget_usd
-    policy = ReannotationSettings(retry_all=True, pairs=pairs, budget_usd=budget_usd)
-    run = replace(AnnotationRun.of(pooled.result(), recipe, chosen), policy=policy)
+    run = AnnotationRun.of(pooled.result(), recipe, chosen).of_all()
     _, steps = judge_candidates(run, [pooled])
-    return write_leaderboard(
-        ready.database, opened, ranked, chosen.evaluation, chosen.publish, run, wait_for=steps
-    )
+    return write_leaderboard(ready.database, opened, ranked, chosen.scoring, run, wait_for=steps)

@@ -1,17 +1,16 @@
 """The flow of Neural Code Search: methods ranked for its questions, judged and scored."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
+from flows.collect import read_source
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
-from flows.runtime.writing import writing
 from tasks.corpus.neural_code_search import read_questions
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.input_checks import check_challenge
-from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings
+from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings, open_questions
 from tasks.stages.challenge.rankings import open_search, rank_codes
-from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_inputs
 from tasks.suites.neural_code_search import DEEPEST
 
@@ -31,12 +30,10 @@ def neural_code_search(
         settings: The source, the methods and the folder; None reads them from file and environment.
         post_rank: Score each method also with a second pass by the question's words.
     """
-    ready = check_inputs(settings, check_challenge)
+    ready = check_inputs(settings, partial(open_questions, questions=questions))
     database, chosen = ready.database, ready.settings
     texts = [question.question for question in read_questions(questions)]
-    with writing(chosen.store):
-        read = collect_source(database, chosen.source, ready.fingerprint, return_state=True)
-        collection = read.result()[0]
+    collection, read = read_source(ready)
     search = open_search(collection, questions, texts, DEEPEST, chosen.publish.folder)
     ranked = [
         rank_codes(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from annotated_types import Ge, Gt, Le, Lt
 from typer.models import ArgumentInfo, OptionInfo
 
 from infra.errors import CosqaError, SettingsError
@@ -107,6 +106,8 @@ class FormField:
 
     def _bounds(self) -> list[Any]:
         """Return the bounds of the setting, else those of the command line."""
+        from annotated_types import Ge, Gt, Le, Lt
+
         if field := _field(self.setting):
             return [each for each in field.metadata if isinstance(each, Ge | Gt | Le | Lt)]
         own = [Ge(self.min) if self.min is not None else None]
@@ -222,7 +223,8 @@ SourcePath = Annotated[Path | None, option(
 Queries = Annotated[str | None, option(
     "--queries", "source.queries",
     'Queries in place of the source\'s own: JSON Lines, {"query": "..."} each, text (.txt) with '
-    "one on each line, or those of another source as NAME=PATH (cosqa=CoSQA/).",
+    "one on each line, or those of another source as NAME=PATH (cosqa=CoSQA/); `commits` takes "
+    "subjects of the git history, `written` what a model writes for functions of the code.",
     title="Queries", metavar="FILE|NAME[=PATH]", panel=_INPUT,
     unset="the source's own, such as 40 for the standard library",
     examples=("my-queries.jsonl", "cosqa=CoSQA/"),
@@ -320,6 +322,11 @@ Plan = Annotated[bool, option(
     "--plan/--no-plan", "",
     "Print the pending pairs by reason, and what judging them is expected to take; also before "
     "anything is collected.",
+    panel=_INSTEAD,
+)]  # fmt: skip
+PlanOfWriting = Annotated[bool, option(
+    "--plan/--no-plan", "",
+    "Print what a model that writes the queries is expected to take.",
     panel=_INSTEAD,
 )]  # fmt: skip
 # Scoring.

@@ -1,26 +1,19 @@
 """The repair flow: a benchmark's doubtful and missing labels judged, its next version written."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
-from flows.annotate import judge_candidates, show_plan
+from flows.annotate import judge_in_turn, show_plan
 from flows.evaluate import score_methods
 from flows.runtime.approval import approved
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from flows.runtime.writing import writing
-from infra.budget import run_budget
-from infra.errors import RunBudgetError
-from infra.journal import Journal
-from infra.settings import ReannotationSettings
 from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import check_comparison
-from tasks.runtime.references import SearchReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import plan_run
 from tasks.stages.annotate.run import AnnotationRun
@@ -52,7 +45,7 @@ def repair(
     chosen, database = ready.settings, ready.database
     opened = open_benchmark(database, benchmark)
     require_repairable(opened, chosen.publish)
-    recipe = check_agents(chosen.committee, to_run=not plan)
+    recipe = check_agents(ready, to_run=not plan)
     source = source_to_repair(benchmark)
     with writing(chosen.store):
         fingerprint = open_source(source).fingerprint()
@@ -64,37 +57,14 @@ def repair(
         database, opened, ranked, collection.name, pool, wait_for=scored, return_state=True
     )
     pools = pooled.result()
-    # Whoever names a benchmark wants all of its pool judged, whatever the reasons of other runs.
-    pairs, budget_usd = chosen.reannotation.pairs, chosen.reannotation.budget_usd
-    policy = ReannotationSettings(retry_all=True, pairs=pairs, budget_usd=budget_usd)
-    run = replace(AnnotationRun.of(pools[-1], recipe, chosen), policy=policy)
+    run = AnnotationRun.of(pools[-1], recipe, chosen).of_all()
     planned = plan_run(run, wait_for=[pooled], return_state=True)
     _, expected = planned.result()
     show_plan(expected)
     if plan:
         return expected
     if not run.is_approved:
-        run = replace(run, policy=approved(expected, policy), is_approved=True)
-    steps = _judge_in_turn(run, pools, [planned])
-    return write_repair(database, opened, ranked, run, chosen.scoring, pool, wait_for=steps)
-
-
-def _judge_in_turn(run: AnnotationRun, pools: Sequence[SearchReference], after: Steps) -> Steps:
-    """Judge pools one after the other, as far as the run's budget goes; return the last step."""
-    policy, left = run.policy, run.policy.pairs or math.inf
-    budget = run_budget(run.store, run.committee.llm, policy.budget_usd)
-    for pool in pools:
-        usd = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]
-        if min(usd, left) <= 0:
-            break
-        bounds = {
-            "budget_usd": usd if math.isfinite(usd) else policy.budget_usd,
-            "pairs": int(left) if math.isfinite(left) else None,
-        }
-        part = replace(run, search=pool, policy=policy.model_copy(update=bounds))
-        try:
-            judged, after = judge_candidates(part, after)
-        except RunBudgetError:
-            break
-        left -= judged.pairs
-    return after
+        run = replace(run, policy=approved(expected, run.policy), is_approved=True)
+    parts = [replace(run, search=pool) for pool in pools]
+    *_, last = judge_in_turn(run, parts, [planned])
+    return write_repair(database, opened, ranked, run, chosen.scoring, pool, wait_for=last.steps)

@@ -6,9 +6,8 @@ from pathlib import Path
 from prefect import flow
 
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
-from tasks.runtime.input_checks import check_kape
 from tasks.stages.preflight import check_inputs
-from tasks.stages.study.kape import StudyData, study_method, write_kape_report
+from tasks.stages.study.kape import open_data, study_method, write_kape_report
 
 
 @flow(name="study-kape", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -23,12 +22,11 @@ def study_kape(data: dict[str, Path], settings: FlowSettings = None) -> Path:
         settings: The settings, of which search.encoders are studied; None reads them from file and
             environment.
     """
-    ready = check_inputs(settings, partial(check_kape, data=data))
-    opened = [StudyData(name, folder) for name, folder in data.items()]
+    ready = check_inputs(settings, partial(open_data, data=data))
     encoder, ray = ready.settings.encoder, ready.settings.ray
     studied = [
         study_method.submit(ready.database, each, method, encoder, ray)
-        for each in opened
+        for each in ready.opened
         for method in ready.settings.search.encoders
     ]
     return write_kape_report(results_of(studied), ready.settings.publish, wait_for=studied)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from prefect import flow
 
+from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
 from tasks.reports.training_study import Place
-from tasks.runtime.input_checks import check_training
 from tasks.stages.preflight import check_inputs
-from tasks.stages.scoring import open_benchmark, score_method
-from tasks.stages.study.training import write_training_study
+from tasks.stages.scoring import open_benchmark
+from tasks.stages.study.training import open_data, write_training_study
 from tasks.stages.train import TrainingInput, train_encoder
 from tasks.training.models import models
 
@@ -35,23 +35,20 @@ def study_training(
         settings: The settings, of which `training` says how is trained, and evaluation.methods
             what is scored besides; None reads them from file and environment.
     """
-    check = partial(check_training, data=data, test=test, bases=bases)
-    ready = check_inputs(settings, check)
+    ready = check_inputs(settings, partial(open_data, data=data, test=test, bases=bases))
     database, chosen = ready.database, ready.settings
     test = test and test.resolve()
 
     def inputs_of(path: Path, **given: object) -> TrainingInput:
         return TrainingInput(path.resolve(), test, chosen.training.model_copy(update=given))
 
-    # Each data set is read and split once.
-    read = {name: inputs_of(path, seed=None).data for name, path in data.items()}
     known = [base if base in models.names() else encoders.adopt(base) for base in bases]
     first = inputs_of(Path(), base=known[0]).recipe.seed
     trained, steps = [], []
     folders: dict[str, Path] = {}
     for base, name, seed in product(dict.fromkeys(known), data, range(first, first + seeds)):
         inputs = inputs_of(data[name], base=base, seed=seed, name=f"{base}-{name}-{seed}")
-        inputs.data = read[name]
+        inputs.data = ready.opened[name]
         made = train_encoder(database, inputs, chosen.publish, chosen.ray, return_state=True)
         encoders.adopt(made.result().reference)
         place = Place(test.name if test else name, base, name)
@@ -66,15 +63,11 @@ def study_training(
         *trained,
     ]
     scored = [
-        score_method.submit(
-            database,
-            benchmarks[place.test],
-            method,
-            chosen.scoring,
-            wait_for=steps,
-            return_state=False,
-        )
+        future
         for place, method in tested
+        for future in score_methods(
+            database, benchmarks[place.test], chosen.scoring, steps, [method]
+        )
     ]
     places, runs = [place for place, _ in tested], results_of(scored)
     return write_training_study(places, runs, benchmarks, chosen.publish, wait_for=scored)

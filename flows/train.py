@@ -5,11 +5,12 @@ from pathlib import Path
 
 from prefect import flow
 
+from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.preflight import check_inputs
-from tasks.stages.scoring import open_benchmark, score_method
+from tasks.stages.scoring import open_benchmark
 from tasks.stages.train import (
     PAGE,
     WrittenTraining,
@@ -38,15 +39,10 @@ def train(data: Path, test: Path | None = None, settings: FlowSettings = None) -
     benchmark = open_benchmark(database, test or trained.test)
     base = [chosen.training.base] if inputs.is_fine_tuning else []
     methods = dict.fromkeys([*base, trained.name, *chosen.evaluation.methods])
-    scored = [
-        score_method.submit(
-            database, benchmark, method, chosen.scoring, wait_for=[made], return_state=False
-        )
-        for method in methods
-    ]
+    scored = score_methods(database, benchmark, chosen.scoring, [made], methods)
     runs = results_of(scored)
     board = write_leaderboard(
-        database, benchmark, runs, chosen.evaluation, chosen.publish,
+        database, benchmark, runs, chosen.scoring,
         wait_for=scored, return_state=True,
     )  # fmt: skip
     write_training(trained, benchmark, runs, chosen.evaluation, wait_for=[board])

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra.errors import RayStartError, SettingsError
+from infra.errors import RayStartError, SettingsError, WorkerLostError
 from infra.secrets import without_own_keys
 from infra.settings import RaySettings
 
@@ -61,6 +61,24 @@ def signals_as_raised() -> Iterator[None]:
         yield
     except SystemError as error:
         raise error.__cause__ or error from None
+
+
+@contextmanager
+def translate_ray_errors(lost: str) -> Iterator[None]:
+    """Raise errors of remote work as they were raised there, and the loss of a process as ours.
+
+    Args:
+        lost: Message of the ``WorkerLostError``, with ``{}`` for Ray's account.
+    """
+    from ray.exceptions import RayError, RayTaskError  # noqa: PLC0415 - see `ensure_ray`
+
+    try:
+        with signals_as_raised():
+            yield
+    except RayTaskError as error:
+        raise error.cause from error
+    except RayError as error:
+        raise WorkerLostError(lost.format(error)) from error
 
 
 def ensure_ray(settings: RaySettings) -> None:

@@ -17,6 +17,38 @@ class Cost(Record):
     pair_seconds: float
 
 
+class EncodingEffort(Record):
+    """Time and tokens to encode texts; those whose vectors were stored or cached are none of them.
+
+    Attributes:
+        texts: Number of texts.
+        seconds: Time of all workers together, without loading the encoder.
+        tokens: What an API billed.
+        machines: The processors that computed.
+    """
+
+    texts: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    machines: frozenset[str] = frozenset()
+
+    def __add__(self, other: "EncodingEffort") -> "EncodingEffort":
+        """Return the effort of both."""
+        return EncodingEffort(
+            texts=self.texts + other.texts,
+            seconds=self.seconds + other.seconds,
+            tokens=self.tokens + other.tokens,
+            machines=self.machines | other.machines,
+        )
+
+    def beside(self, workers: int) -> "EncodingEffort":
+        """Return the share of one of several workers that compute at once."""
+        return self.model_copy(update={"seconds": self.seconds / workers})
+
+
+NO_EFFORT = EncodingEffort()
+
+
 class GoldCounts(Record):
     """The results of gold questions, pairs with known labels mixed into the runs.
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from infra.records import caseless
-from infra.settings.training import TrainingSettings
+from infra.settings import TrainingSettings
 from tasks.encoders import encoders
 from tasks.inputs.queries import read_queries
 from tasks.training.data import read_training_data

@@ -126,6 +126,36 @@ def test_a_private_module_is_imported_by_files_of_its_own_folder_alone() -> None
     assert foreign == []
 
 
+def test_who_reads_python_imports_one_module() -> None:
+    inner = {name for name in NAMES if name.startswith("infra.languages.python.")}
+    outside = {name for name in NAMES if not name.startswith("infra.languages.")}
+    assert {name for name in outside if IMPORTS[name] & inner} == set()
+
+
+# Plug-ins of one line know nothing of one another.
+PLUG_INS = [
+    {"tasks.encoders", "tasks.estimators", "tasks.inputs.formats", "tasks.metrics",
+     "tasks.retrievers", "tasks.sources", "tasks.suites", "tasks.training.models"},
+    {"tasks.filters"},
+    {"tasks.studies"},
+]  # fmt: skip
+
+
+def test_a_plug_in_is_imported_by_no_other_but_one_that_builds_on_it() -> None:
+    """What plug-ins share has a name that begins with an underscore."""
+    found = set()
+    for folders in PLUG_INS:
+        within = {name for name in NAMES if name.rpartition(".")[0] in folders}
+        plug_ins = {name for name in within if not name.rpartition(".")[2].startswith("_")}
+        found |= {(name, other) for name in within | folders for other in IMPORTS[name] & plug_ins}
+    assert found == {
+        ("tasks.filters.marked_near_duplicates", "tasks.filters.near_duplicates"),
+        ("tasks.filters.testable_without_self", "tasks.filters.testable"),
+        ("tasks.sources.python_source", "tasks.sources.source_code"),
+        ("tasks.sources.stdlib_sample", "tasks.sources.jsonl"),
+    }
+
+
 def test_no_file_imports_one_that_imports_it() -> None:
     left = {module: names & NAMES - {module} for module, names in IMPORTS.items()}
     while leaves := [module for module, names in left.items() if not names]:

@@ -144,7 +144,7 @@ def wording(node: ast.AST) -> str:
     """Return what a text says, each value in it as an ellipsis."""
     if isinstance(node, ast.JoinedStr):
         return "".join(map(wording, node.values))
-    return str(node.value) if isinstance(node, ast.Constant) else "…"
+    return str(node.value).replace("{}", "…") if isinstance(node, ast.Constant) else "…"
 
 
 def texts_of(tree: ast.Module) -> Iterator[str]:

@@ -37,7 +37,7 @@ from tasks.filters import filters
 from tasks.metrics import metrics
 from tasks.reports.kape import KapeReport, kape_document
 from tasks.retrievers import retrievers
-from tasks.sources import sources
+from tasks.sources import WRITTEN, sources
 from tasks.studies import studies
 from tasks.suites import suites
 from tasks.training.models import models
@@ -380,7 +380,7 @@ def setting_faults(text: Text) -> Iterator[str]:
     for section, key in re.findall(pattern, text.words):
         known = {*SECTIONS[section].model_fields}
         if section == "source":
-            known |= {*SOURCE_KEYS, *sources}
+            known |= {*SOURCE_KEYS, *sources, WRITTEN}
         dotted = f"{section}.{key}"
         is_file = _FILE.fullmatch(dotted) or _TABLE.fullmatch(dotted)
         if key not in known and not is_file and not module_is_there(dotted):
@@ -546,6 +546,8 @@ CONSTANTS = {
     "that change one to # functions": ("tasks/sources/commits.py", "_MOST_FUNCTIONS", 1),
     "fewer than # words or more": ("tasks/sources/commits.py", "_LEAST_WORDS", 1),
     "or more than # characters, and": ("tasks/sources/commits.py", "_LONGEST", 1),
+    "fewer than # words, or": ("tasks/corpus/written.py", "_FEWEST", 1),
+    "or over # characters": ("tasks/corpus/written.py", "_LONGEST", 1),
     "text of more than # characters the middle": (
         "tasks/stages/label/sheets.py", "_LONGEST_CELL", 1,
     ),

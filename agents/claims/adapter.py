@@ -18,7 +18,7 @@ from agents.claims.claim import Claim
 from agents.claims.literals import call_of, settings_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.stubs import function_names
-from infra.languages.python.programs import (
+from infra.languages.python import (
     SELF_STUB,
     FunctionNode,
     ast,

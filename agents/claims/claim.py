@@ -24,7 +24,7 @@ from agents.claims.literals import (
     surroundings_of,
 )
 from agents.claims.values import approx_equal, suits, to_plain
-from infra.languages.python.programs import UNREADABLE, ast
+from infra.languages.python import UNREADABLE, ast
 from infra.records import Record
 
 ARROW = "=>"

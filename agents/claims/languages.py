@@ -33,7 +33,7 @@ from agents.claims.literals import (
 from agents.claims.program import NOT_SAID, TEST
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
-from infra.languages.python.programs import UNREADABLE, ast
+from infra.languages.python import UNREADABLE, ast
 from infra.syntax.syntax_tree import SyntaxTreeLanguage, text_of
 
 _MOST_STATEMENTS = 8

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 from agents.claims.fixtures import FILE_NAME, FIXTURES, FOLDER, FOLDER_NAME
 from agents.claims.values import MOST_PARTS, NUMBERS
-from infra.languages.python.programs import UNREADABLE, ast, is_deep, parse
+from infra.languages.python import UNREADABLE, ast, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
 _MOST_BITS = 10_000  # of a power

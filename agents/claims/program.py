@@ -22,7 +22,7 @@ from agents.claims.claim import Claim
 from agents.claims.literals import call_of, has_fixtures, settings_in
 from agents.gates import missing_dependencies
 from agents.gates.static_checks import names_defined_by
-from infra.languages.python.programs import ast, parse, scaffolded
+from infra.languages.python import ast, parse, scaffolded
 from infra.records import CaseResult, ExecutionResult, Record
 
 _ADAPTED, TEST = "adapted_answer", "test_claim_"

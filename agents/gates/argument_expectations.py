@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from infra.languages.python.programs import DottedNames, assertions_in, ast, parse_or_none
+from infra.languages.python import DottedNames, assertions_in, ast, parse_or_none
 from sandbox.inside.instrumentation import imported_assertions
 
 Names = set[str]

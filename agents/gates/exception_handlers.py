@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from infra.languages.python.programs import DottedNames, FunctionNode, assertions_in, ast
+from infra.languages.python import DottedNames, FunctionNode, assertions_in, ast
 from sandbox.inside.instrumentation import imported_assertions
 
 _BROAD = {"AssertionError", "Exception", "BaseException"}

@@ -20,7 +20,7 @@ from agents.gates.static_checks import (
     sets_on_modules,
 )
 from agents.gates.stubs import PYTHON_STUBS, functions_of
-from infra.languages.python.programs import (
+from infra.languages.python import (
     SELF_STUB,
     UNREADABLE,
     Frame,

@@ -7,7 +7,7 @@ name is called too. A function that calls the code may use the code's name for n
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from infra.languages.python.programs import (
+from infra.languages.python import (
     SELF_STUB,
     DottedNames,
     FunctionNode,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from agents.gates.exception_handlers import arguments_of, hidden_failure_in
 from agents.gates.gates import Gate
 from agents.gates.redefinitions import redefinition_in
-from infra.languages.python.programs import (
+from infra.languages.python import (
     SELF_STUB,
     UNREADABLE,
     DottedNames,

@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Collection, Iterator
 
 from agents.gates.gates import StubRules
-from infra.languages.python.programs import (
+from infra.languages.python import (
     SELF_STUB,
     DottedNames,
     FunctionNode,

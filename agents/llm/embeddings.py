@@ -57,11 +57,16 @@ class EmbeddingModel:
         limits: Those of a request.
         ledger: Cache of vectors, which are looked up before anything is paid for; has the limits
             and the budget that all workers share.
+
+    Attributes:
+        texts: Number of texts that were sent and answered.
+        tokens: What was billed for them.
     """
 
     def __init__(
         self, settings: EmbeddingModelSettings, limits: EmbeddingLimits, ledger: Ledger
     ) -> None:
+        self.texts = self.tokens = 0
         self._model = settings.model
         self._prices = prices_of(settings)
         self._limits = limits
@@ -195,7 +200,9 @@ class EmbeddingModel:
                 )
                 for text, vector in vectors.items()
             }
-            await commit(reply.tokens or limits.total, reply.cost_usd, cached.items())
+            tokens = reply.tokens or limits.total
+            self.texts, self.tokens = self.texts + len(vectors), self.tokens + tokens
+            await commit(tokens, reply.cost_usd, cached.items())
         self._probe.note_answer()
         return vectors
 

@@ -1,8 +1,8 @@
 """The ledger of a model: replies that were paid for, what was spent, and the pace of requests.
 
 `Ledger` is all that a client of a model knows of it. `JournalLedger` works on a store's journal in
-this process; `tasks.stages.annotate.journal_owner` has the ledger of a Ray worker, which asks the
-process that owns the journal.
+this process; `tasks.stages.annotate.ledger_actor` has that of a Ray worker, which asks the
+process that has the journal.
 """
 
 import asyncio
@@ -107,11 +107,11 @@ class Ledger(ABC):
         """
 
     @abstractmethod
-    async def take_turn(self, reservation: Reservation) -> Reservation:
+    async def wait_for_rate_limit(self, reservation: Reservation) -> Reservation:
         """Wait until the server's pace and the limits of a minute let a request be sent."""
 
     @abstractmethod
-    async def patience(self) -> float:
+    def patience(self) -> float:
         """Return the seconds after which a request counts as lost, by the pace of replies."""
 
     @abstractmethod
@@ -156,7 +156,7 @@ class Ledger(ABC):
         asked = asyncio.create_task(request)
         try:
             while not (await asyncio.wait([asked], timeout=patience_s))[0]:
-                patience_s = await self.patience() - (time.monotonic() - started)
+                patience_s = self.patience() - (time.monotonic() - started)
                 if patience_s <= 0:
                     waited = f"no reply in {time.monotonic() - started:.3g} s"
                     raise RequestError(408, waited, may_be_billed=True)
@@ -207,7 +207,7 @@ class Ledger(ABC):
         reservation = (await self.reserve(tokens, usd))._replace(is_ahead=is_ahead)
         try:
             if not reservation.has_turn:
-                reservation = await self.take_turn(reservation)
+                reservation = await self.wait_for_rate_limit(reservation)
         except BaseException:
             await self.commit(reservation, 0, 0.0)
             raise
@@ -258,7 +258,7 @@ class JournalLedger(Ledger):
         self._has_room_until = 0.0
         self._numbers = count()
         self._in_flight: set[int] = set()  # reservations, those that are being made included
-        self._pace = Pace(settings)
+        self._rate_limiter = RateLimiter(settings)
         self._is_paced = bool(settings.requests_per_minute or settings.tokens_per_minute)
         self._limiter = Limiter(settings)
         self._short, self._given_back = asyncio.Lock(), asyncio.Event()  # of the budget
@@ -287,13 +287,13 @@ class JournalLedger(Ledger):
         made = await self._reserve(tokens, usd)
         return made._replace(has_turn=not self._is_paced and self._limiter.enter_now(made.number))
 
-    async def take_turn(self, reservation: Reservation) -> Reservation:
+    async def wait_for_rate_limit(self, reservation: Reservation) -> Reservation:
         """Wait until a request may be sent."""
         number, paced_tokens = reservation.number, 0.0
         if not reservation.is_ahead:
             await self._limiter.enter(number)
         if self._is_paced:
-            paced_tokens = await self._pace.take_turn(reservation.tokens)
+            paced_tokens = await self._rate_limiter.wait(reservation.tokens)
         self._limiter.begin(number)
         if number not in self._in_flight:  # it was cancelled meanwhile, where nobody waits
             self._limiter.leave(number, is_reply=False)
@@ -301,7 +301,7 @@ class JournalLedger(Ledger):
             paced_tokens=paced_tokens, has_turn=True, is_last=self._limiter.is_away
         )
 
-    async def patience(self) -> float:
+    def patience(self) -> float:
         """Return the seconds after which a request counts as lost."""
         return self._limiter.patience_s
 
@@ -316,7 +316,7 @@ class JournalLedger(Ledger):
         """Replace a reservation by what its request took."""
         self._limiter.leave(reservation.number, is_reply=bool(contents), failure=failure)
         if reservation.paced_tokens:
-            self._pace.correct(reservation.paced_tokens, min(tokens, reservation.tokens))
+            self._rate_limiter.correct(reservation.paced_tokens, min(tokens, reservation.tokens))
         change = partial(self._commit, made=reservation, tokens=tokens, usd=usd, contents=contents)
         try:
             await asyncio.wrap_future(self._journal.write(change, durable=bool(contents)))
@@ -412,7 +412,7 @@ class JournalLedger(Ledger):
             self._journal.write(change, durable=False)
 
 
-class Pace:
+class RateLimiter:
     """When requests may be sent, one after the other, by the limits of a minute.
 
     Args:
@@ -427,7 +427,7 @@ class Pace:
         self._expected_tokens = 0.0  # that a request takes, a smoothed mean
         self._line = asyncio.Lock()
 
-    async def take_turn(self, most_tokens: float) -> float:
+    async def wait(self, most_tokens: float) -> float:
         """Wait until a request may be sent; return the tokens that it counts for till it ends."""
         async with self._line:
             due, now = self._due(), time.monotonic()

@@ -1,17 +1,19 @@
-"""The writers of test programs, whose runs show whether code answers a query, and of answers."""
+"""The writers of test programs, whose runs are evidence, of answers to queries, and of queries."""
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
+
+from pydantic import Field
 
 from agents.claims.executed import rules_of
 from agents.evidence import Draft
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.llm.structured_output import Reply
+from agents.llm.structured_output import Reply, Sentences
 from agents.roles.base import Agent, stub_section, undefined_names_section, undefined_section
 from infra.languages import Language
-from infra.languages.python.programs import joined
+from infra.languages.python import joined
 from infra.records import Pair, Query
 
 _NO_EVIDENCE = "Why no example of the specification is evidence:"
@@ -110,6 +112,29 @@ class BlindWriter(Agent[Composition]):
         if names := self._language.self_attributes(pair.code.text):
             needed = shorten(", ".join(names), self._model.code_limit)
             yield fence("attributes that the code reads of its object", needed)
+
+
+class QueriesOfFunction(Reply):
+    """What a person would type who needs a function."""
+
+    purpose: Sentences
+    keywords: Annotated[str, Field(json_schema_extra={"maxLength": 100})]
+    question: Annotated[str, Field(json_schema_extra={"maxLength": 160})]
+
+
+class QueryWriter(Agent[QueriesOfFunction]):
+    """Writes the queries of people who need a function and don't know it."""
+
+    role = "query_writer"
+    reply_type = QueriesOfFunction
+
+    async def write(self, function: str) -> QueriesOfFunction:
+        """Return queries for a function, whose text has its name hidden."""
+        return await self._ask(self.section(function))
+
+    def section(self, function: str) -> str:
+        """Return the user message."""
+        return fence("code", shorten(function, self._model.code_limit))
 
 
 class WrittenCode(Reply):

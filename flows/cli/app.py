@@ -1,11 +1,10 @@
 """The command line's commands and groups, put together."""
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli import TRACEBACK, commands, tools
+from flows.cli import TRACEBACK, commands, label, sandbox, store, tools
 from flows.cli.help import Group
 from flows.cli.output import hide_tracebacks
 
@@ -51,9 +50,9 @@ app = typer.Typer(
 for _group, _name, _panel in (
     (commands.app, None, None),
     (tools.app, None, None),
-    (tools.label_app, "label", "Build"),
-    (tools.store_app, "store", "Run"),
-    (tools.sandbox_app, "sandbox", "Run"),
+    (label.app, "label", "Build"),
+    (store.app, "store", "Run"),
+    (sandbox.app, "sandbox", "Run"),
     (tools.suite_app, "suite", "Papers"),
     (commands.challenge_app, "challenge", "Papers"),
 ):
@@ -62,6 +61,8 @@ for _group, _name, _panel in (
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         typer.echo(f"cosqa {version('cosqa-plus')}")
         raise typer.Exit
 

@@ -1,19 +1,16 @@
 """Checks that a command makes before Prefect is imported, so that a mistake is answered at once."""
 
+from collections.abc import Callable
+
 from flows.cli.output import say
-from infra.errors import CosqaError, SettingsError, SourceError
+from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings
 from infra.settings.presets import load_preset
 from infra.store import require_store
 from infra.store.runs import require_no_writer
 from tasks.corpus.composed import Readable
 from tasks.runtime.checked import ValidatedInputs, check
-from tasks.runtime.input_checks import (
-    check_lines,
-    check_source,
-    require_licences,
-    unnamed_input,
-)
+from tasks.runtime.input_checks import check_judging, check_lines, check_source, unnamed_input
 from tasks.stages.collect import stored_collections
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate", "generate", "study")
@@ -27,11 +24,12 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> Vali
 
     Where something is missing, the error says where the preset's parts are published.
     """
-    judging = command in _JUDGE and settings.annotation.agents
-    if judging or command == "generate":
+    if (command in _JUDGE and settings.annotation.agents) or command == "generate":
         settings.llm.require_model()
-    ready = _checked(settings, is_plan=is_plan)
-    _check_licences(ready, judging=judging)
+    needs = check_judging if command in _JUDGE else check_source
+    ready = _checked(settings, needs, is_plan=is_plan)
+    if settings.preset and settings.publish.include_unlicensed:
+        say("code of unknown or forbidding licences is exported: keep it for private use")
     if not is_plan:
         _check_store(command, ready)
     unnamed = command in _READ_THE_SOURCE and unnamed_input(settings.source, ready.opened)
@@ -40,15 +38,17 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> Vali
     return ready
 
 
-def _checked(settings: Settings, *, is_plan: bool) -> ValidatedInputs:
-    def needs(named: Settings) -> Readable:
-        opened = check_source(named)
+def _checked(
+    settings: Settings, needs: Callable[[Settings], Readable], *, is_plan: bool
+) -> ValidatedInputs:
+    def opened(named: Settings) -> Readable:
+        source = needs(named)
         if not is_plan:
-            check_lines(named.source, opened)
-        return opened
+            check_lines(named.source, source)
+        return source
 
     try:
-        return check(settings, needs)
+        return check(settings, opened)
     except CosqaError as error:
         places = load_preset(settings.preset).published if settings.preset else {}
         if not places:
@@ -57,18 +57,6 @@ def _checked(settings: Settings, *, is_plan: bool) -> ValidatedInputs:
         raise SettingsError(
             f"{error}\npreset {settings.preset} needs, published at:\n{listed}"
         ) from None
-
-
-def _check_licences(ready: ValidatedInputs, *, judging: bool) -> None:
-    settings = ready.settings
-    if settings.preset and settings.publish.include_unlicensed:
-        say("code of unknown or forbidding licences is exported: keep it for private use")
-    if judging and not settings.publish.include_unlicensed:
-        try:
-            require_licences(settings.source, ready.opened)
-        except SourceError as error:
-            way_out = "give --include-unlicensed for private use"
-            raise SourceError(f"{error}, or {way_out}") from None
 
 
 def _check_store(command: str, ready: ValidatedInputs) -> None:

@@ -7,7 +7,7 @@ is imported; what a command does is imported when it runs, so ``--help`` is quic
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,25 +15,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from flows import options as o
-from flows.cli.help import Group
-from flows.cli.output import STARTING, command, errors, say
+from flows.cli.output import STARTING, command, errors, group, print_document, say
 from flows.options import settings_of
 from flows.runtime import flow_state
-from infra.draws import Draw
 from infra.errors import SourceError
 
 if TYPE_CHECKING:
+    from infra.settings import Settings
     from tasks.runtime.checked import ValidatedInputs
 
 app = typer.Typer(rich_markup_mode="rich")
-challenge_app = typer.Typer(
-    cls=Group, rich_markup_mode="rich", no_args_is_help=True,
-    help="Enter other people's challenges.",
-)  # fmt: skip
+challenge_app = group("Enter other people's challenges.")
 
 
-def _result(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
-    """Run the flow of a name by checked inputs, and return its result."""
+def _result(
+    flow: str,
+    settings: "Settings",
+    needs: Callable[["Settings"], object],
+    *,
+    judges: bool = False,
+    **arguments: object,
+) -> Any:  # noqa: ANN401
+    """Check what the flow of a name needs, run it, and return its result."""
+    from tasks.runtime.checked import check
+
+    ready = check(settings, needs)
+    if judges:
+        from tasks.stages.preflight import check_agents, check_answer
+
+        check_answer(settings.llm, ready.settings.store)
+        check_agents(ready)
+    return _run(flow, ready, **arguments)
+
+
+def _run(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
     errors.print(STARTING)
     return flow_state(flow, ready, **arguments).result()
 
@@ -49,7 +64,7 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
     from flows.cli import pipeline
 
     if is_plan:
-        pipeline.print_plan(ready)
+        pipeline.print_plan(function.__name__, ready)
     else:
         pipeline.run_flow(function.__name__, ready)
         pipeline.remember(o.overrides_of(function, given), settings.preset)
@@ -95,20 +110,23 @@ def benchmark(
     "cosqa collect --source python-source --path src/",
     "cosqa collect --source jsonl --path my-folder",
     "cosqa collect --queries cosqa=CoSQA/ --codes codesearchnet=python/",
+    "cosqa collect --path src/ --queries written --model openai/gpt-4o-mini --plan",
     panel="Build",
-    quiet=("reread", "index", "checkpoint"),
+    quiet=("preset", "reread", "index", "checkpoint", "budget_usd"),
 )
 def collect(
     preset: o.Preset = None, source: o.Source = None, path: o.SourcePath = None,
     queries: o.Queries = None, codes: o.Codes = None, collection: o.Collection = None,
     reread: o.Reread = None, encoders: o.Encoders = None, top_k: o.TopK = None,
     index: o.Index = None, checkpoint: o.Checkpoints = None, model: o.Model = None,
-    store: o.Store = None, sets: o.Set = None,
+    budget_usd: o.Budget = None, store: o.Store = None, sets: o.Set = None, *,
+    plan: o.PlanOfWriting = False,
 ) -> None:  # fmt: skip
     """Read queries and code, embed them, and find the candidates of each query.
 
-    The first command in a folder that names its input writes its options to cosqa.toml for later
-    commands; the model is for them.
+    With --queries written the model writes the queries, for functions drawn over the files. The
+    first command in a folder that names its input writes its options to cosqa.toml for later
+    commands; otherwise the model is for them.
     """
     _run_pipeline(collect, locals())
 
@@ -188,13 +206,14 @@ def repair(
     """
     settings = settings_of(repair, locals())
     settings.llm.require_model()
-    from tasks.runtime.checked import check
+    from flows.cli.evaluation import print_repair
     from tasks.runtime.input_checks import check_comparison
 
-    ready = check(settings, partial(check_comparison, benchmarks=[benchmark]))
-    from flows.cli.evaluation import print_repair
-
-    print_repair(_result("repair", ready, benchmark=benchmark, pool=pool, plan=plan))
+    needs = partial(check_comparison, benchmarks=[benchmark])
+    done = _result(
+        "repair", settings, needs, judges=not plan, benchmark=benchmark, pool=pool, plan=plan
+    )
+    print_repair(done)
 
 
 @command(
@@ -276,20 +295,17 @@ def leaderboard(
     settings = settings_of(leaderboard, locals())
     if annotate_unjudged:
         settings.llm.require_model()
+    from flows.cli.evaluation import print_leaderboard
     from infra.store.benchmarks import only_benchmark
-    from tasks.runtime.checked import check
     from tasks.runtime.input_checks import check_comparison
 
     folder = benchmark or only_benchmark(settings.store)
-    needs = partial(check_comparison, benchmarks=[folder], runs=runs or ())
-    ready = check(settings, needs)
-    from flows.cli.evaluation import print_leaderboards
-
     written = _result(
-        "leaderboard", ready, benchmark=benchmark, runs=runs or (),
-        annotate_unjudged=annotate_unjudged,
+        "leaderboard", settings,
+        partial(check_comparison, benchmarks=[folder], runs=runs or ()), judges=annotate_unjudged,
+        benchmark=benchmark, runs=runs or (), annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
-    print_leaderboards(written)
+    print_leaderboard(written)
 
 
 @command(
@@ -305,14 +321,12 @@ def diff(
 ) -> None:  # fmt: skip
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
     settings = settings_of(diff, locals())
-    from tasks.runtime.checked import check
+    from flows.cli.evaluation import print_difference
     from tasks.runtime.input_checks import check_comparison
 
-    ready = check(settings, partial(check_comparison, benchmarks=[before, after]))
-    from flows.cli.evaluation import print_versions
-
-    written = _result("diff", ready, before=before, after=after)
-    print_versions(written, is_scored=bool(settings.evaluation.methods))
+    needs = partial(check_comparison, benchmarks=[before, after])
+    written = _result("diff", settings, needs, before=before, after=after)
+    print_difference(written, is_scored=bool(settings.evaluation.methods))
 
 
 @command(
@@ -332,13 +346,11 @@ def estimate(
     known.
     """
     settings = settings_of(estimate, locals())
-    from tasks.runtime.checked import check
+    from flows.cli.evaluation import print_estimate
     from tasks.stages.estimate import open_input
 
-    ready = check(settings, partial(open_input, train=train, queries=queries))
-    from flows.cli.evaluation import print_estimate
-
-    print_estimate(_result("estimate", ready, train=train, queries=queries))
+    needs = partial(open_input, train=train, queries=queries)
+    print_estimate(_result("estimate", settings, needs, train=train, queries=queries))
 
 
 @command(
@@ -360,13 +372,11 @@ def train(
     A killed run goes on from its last checkpoint and ends with the same weights.
     """
     settings = settings_of(train, locals())
-    from tasks.runtime.checked import check
+    from flows.cli.evaluation import print_training
     from tasks.stages.train import open_input
 
-    ready = check(settings, partial(open_input, data=data, test=test))
-    from flows.cli.evaluation import print_training
-
-    print_training(_result("train", ready, data=data, test=test))
+    needs = partial(open_input, data=data, test=test)
+    print_training(_result("train", settings, needs, data=data, test=test))
 
 
 @command(
@@ -406,7 +416,7 @@ def study(
         annotation_store=annotation_store,
         score_sheet=score_sheet,
     )
-    print_study(_result("study", ready, files=files))
+    print_study(_run("study", ready, files=files))
 
 
 @command(
@@ -428,13 +438,10 @@ def study_kape(
     """
     settings = settings_of(study_kape, locals())
     named = o.folders("--data", data)
-    from tasks.runtime.checked import check
-    from tasks.runtime.input_checks import check_kape
-
-    ready = check(settings, partial(check_kape, data=named))
     from flows.cli.evaluation import print_kape
+    from tasks.stages.study.kape import open_data
 
-    print_kape(_result("study_kape", ready, data=named))
+    print_kape(_result("study_kape", settings, partial(open_data, data=named), data=named))
 
 
 @command(
@@ -457,15 +464,13 @@ def study_training(
     """
     settings = settings_of(study_training, locals())
     named = o.folders("--data", data)
-    from tasks.runtime.checked import check
-    from tasks.runtime.input_checks import check_training
-
-    ready = check(settings, partial(check_training, data=named, test=test, bases=bases))
     from flows.cli.evaluation import print_training_study
+    from tasks.stages.study.training import open_data
 
     folder = _result(
-        "study_training", ready, bases=tuple(bases), data=named, test=test, seeds=seeds
-    )
+        "study_training", settings, partial(open_data, data=named, test=test, bases=bases),
+        bases=tuple(bases), data=named, test=test, seeds=seeds,
+    )  # fmt: skip
     print_training_study(folder)
 
 
@@ -486,6 +491,7 @@ def compare_annotators(
     same model and configuration are taken from the store.
     """
     settings = settings_of(compare_annotators, locals())
+    from infra.draws import Draw
     from infra.outputs import require_writable, write_outputs
     from tasks.inputs.truth import read_truth
     from tasks.runtime.checked import check
@@ -494,19 +500,16 @@ def compare_annotators(
         require_writable(output)
     draw = Draw(limit, settings.annotation.seed)
     ready = check(settings, lambda _: read_truth(truth, draw))
-    from flows.cli.annotators import print_scores
-    from tasks.stages.compare_annotators import annotator_scores
+    from tasks.stages.compare_annotators import annotator_scores, annotators_document
     from tasks.stages.preflight import check_annotators, needs_server
 
     chosen: Any = configurations or ()
     if not needs_server(settings.llm, settings.encoder):
-        check_annotators(settings, models or (), chosen)
-    judged = _result(
-        "compare_annotators", ready, truth=truth, models=models or (),
-        configurations=chosen, limit=limit,
-    )  # fmt: skip
+        check_annotators(ready, models or (), chosen)
+    judged = _run("compare_annotators", ready, truth=truth, models=models or (),
+                  configurations=chosen, limit=limit)  # fmt: skip
     scores = list(annotator_scores(ready.opened, judged, settings.store))
-    print_scores(scores, str(output or "--output FILE writes it"))
+    print_document(annotators_document(scores), rest=str(output or "--output FILE writes it"))
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
         text = json.dumps(figures, indent=1, ensure_ascii=False)
@@ -558,21 +561,15 @@ def challenge(
     `cosqa suite codesearchnet`. A killed run goes on with the method and language that it was at.
     """
     settings = settings_of(challenge, locals())
-    from tasks.inputs.challenge import challenge_queries, read_grades
-    from tasks.runtime.checked import check
-    from tasks.runtime.input_checks import check_challenge, whole_corpus
+    from tasks.runtime.input_checks import whole_corpus
+    from tasks.stages.challenge.codesearchnet import SCORES, challenge_document, open_challenge
 
-    corpus = whole_corpus(settings.source)
-    ready = check(settings.model_copy(update={"source": corpus}), check_challenge)
-    challenge_queries(queries)
-    if annotations:
-        read_grades(annotations)
-    from flows.cli.challenges import print_challenge
-
+    corpus = settings.model_copy(update={"source": whole_corpus(settings.source)})
+    needs = partial(open_challenge, queries=queries, annotations=annotations)
     written = _result(
-        "challenge", ready, queries=queries, annotations=annotations, pool=pool,
-    )  # fmt: skip
-    print_challenge(written)
+        "challenge", corpus, needs, queries=queries, annotations=annotations, pool=pool
+    )
+    print_document(challenge_document(written), rest=str(written.folder / SCORES))
 
 
 @command(
@@ -618,13 +615,10 @@ def neural_code_search(
     out is a score sheet as published, scored as by `cosqa suite neural-code-search`.
     """
     settings = settings_of(neural_code_search, locals())
-    from tasks.corpus.neural_code_search import read_questions
-    from tasks.runtime.checked import check
-    from tasks.runtime.input_checks import check_challenge
+    from tasks.stages.challenge.neural_code_search import open_questions, sheet_document
 
-    ready = check(settings, check_challenge)
-    read_questions(questions)
-    from flows.cli.challenges import print_sheet
-
-    written = _result("neural_code_search", ready, questions=questions, post_rank=post_rank)
-    print_sheet(written)
+    written = _result(
+        "neural_code_search", settings, partial(open_questions, questions=questions),
+        questions=questions, post_rank=post_rank,
+    )  # fmt: skip
+    print_document(sheet_document(written), written.file)

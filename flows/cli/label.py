@@ -2,28 +2,266 @@
 
 import re
 from collections.abc import Collection, Sequence
-from math import isnan
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from flows.cli.output import print_table, say
+import typer
+
+from flows import options as o
+from flows.cli.output import command, group, print_document, say
+from flows.options import settings_of
 from infra.errors import SettingsError
-from infra.records import Criterion
-from infra.settings import SandboxSettings, StoreSettings
-from infra.store import Database, open_database, samples
-from infra.store.samples import Sample
-from tasks.reports.text import counted, tally
-from tasks.stages.estimate import read_report
-from tasks.stages.label.agents import AgentsBesidePeople, agents_beside_people, write_truth
-from tasks.stages.label.results import LabelResults, label_results
-from tasks.stages.label.sheets import read_sheets, write_sheets
-from tasks.statistics.intervals import Interval
-from tasks.studies import PublishedFigure, published_figures
+from tasks.reports.text import counted
 
-_REST = "a wider terminal"
-_SHOWN = 20
+if TYPE_CHECKING:
+    from infra.store import Database
+    from infra.store.samples import Sample
+
+app = group("Let people label samples of pairs on sheets, and read them back.")
+
+Annotators = Annotated[
+    list[str],
+    typer.Option(
+        "--annotator",
+        help="Name of a person who gets a sheet; letters, digits, and . _ - between them. Repeat "
+        "it for several.",
+    ),
+]
+
+Seed = Annotated[int | None, typer.Option(help="Seed of the draw; annotation.seed when not given.")]
 
 
-def names_of(annotators: Sequence[str]) -> list[str]:
+@command(
+    app,
+    "cosqa label sample --pairs 400 --annotator ann --annotator bob",
+    "cosqa label sample --queries 50 --annotator ann",
+    "cosqa label sample --answers 23 --benchmark DIR --annotator ann",
+    "cosqa label sample --stratum undecided --criterion half --annotator ann",
+    "cosqa label sample --conflicts-of s1f0c9a --annotator cam",
+    name="sample",
+)
+def label_sample(
+    annotators: Annotators,
+    pairs: Annotated[int, typer.Option(min=1, help="Candidate pairs to draw.")] = 400,
+    queries: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draw this many queries, with all their judged pairs, instead."),
+    ] = None,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Draw this many queries of --benchmark, with each method's first code, instead.",
+        ),
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Option(help="Whose candidates are drawn, if the store has several collections."),
+    ] = None,
+    benchmark: Annotated[
+        Path | None, typer.Option(help="Benchmark of --answers, exported or BEIR.")
+    ] = None,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            help="Run of a method on the benchmark, in TREC's form; its file's name names the "
+            "method. Those of cosqa leaderboard and evaluate when not given.",
+        ),
+    ] = None,
+    stratum: Annotated[
+        Literal["disagreement", "undecided", "top"] | None,
+        typer.Option(
+            help="Draw --pairs of candidates with several labels by rounds or former settings "
+            "(disagreement), of those that the agents left undecided, or of the first ten results "
+            "of each method on --benchmark (top); of all candidates when not given.",
+        ),
+    ] = None,
+    criterion: Annotated[
+        Literal["exact", "half"],
+        typer.Option(
+            help="What a grade of 1 says: the code answers the whole query, or meets half of its "
+            "demands. A sample has one; results of half are not mixed with those of exact.",
+        ),
+    ] = "exact",
+    graded: Annotated[
+        bool, typer.Option("--graded", help="Ask for grades of 0 to 3 in place of 0 and 1.")
+    ] = False,
+    seed: Seed = None,
+    sample: Annotated[
+        str | None, typer.Option(help="Write further sheets of this sample; none is drawn.")
+    ] = None,
+    conflicts_of: Annotated[
+        str | None,
+        typer.Option(help="Write sheets of what people disagree on in this sample, for one more."),
+    ] = None,
+    output: o.Output = None,
+    store: o.Store = None,
+) -> None:
+    """Draw pairs at random for people to label, and write a blind sheet for each person.
+
+    A sheet has query and code and nothing that others say of them, in an order of the person's own.
+    Fill in grade (? for undecided), notes (quality, ambiguity, project_specific,
+    direction_reversed), comment, minutes, and a test program that may `import target`, the code.
+    Two people label all pairs, a third what they disagree on.
+    """
+    settings = settings_of(label_sample, locals())
+    if sample and conflicts_of:
+        raise SettingsError("--sample and --conflicts-of: leave one of them out")
+    if (answers or stratum == "top") and not benchmark:
+        raise SettingsError(
+            "--answers and --stratum top are of methods on a benchmark: name it with --benchmark"
+        )
+    if bool(queries) + bool(answers) + bool(stratum) > 1:
+        raise SettingsError("--queries, --answers and --stratum: a sample has one of them")
+    if graded and criterion == "half":
+        raise SettingsError("--graded asks for grades of 0 to 3, which --criterion half has not")
+    from infra.store import open_database, samples
+    from tasks.stages.label.sample import Drawing, sample_candidates, sample_results
+    from tasks.stages.label.sheets import positions_in_conflict
+
+    names, database = _names_of(annotators), open_database(settings.store)
+    drawing = Drawing(
+        number=queries or answers or pairs,
+        stratum=stratum or ("queries" if queries else "answers" if answers else "pairs"),
+        seed=settings.annotation.seed if seed is None else seed,
+        scale="graded" if graded else "binary",
+        criterion=criterion,
+    )
+    positions: Collection[int] = ()
+    if further := sample or conflicts_of:
+        drawn = samples.load_sample(database, further)
+        positions = positions_in_conflict(database, drawn, names) if conflicts_of else ()
+    elif benchmark and drawing.stratum in ("answers", "top"):
+        drawn = sample_results(database, benchmark, runs or (), drawing, settings.publish)
+    else:
+        drawn = sample_candidates(database, collection or "", drawing)
+    _write_sheets(database, drawn, names, settings.publish.folder, positions)
+
+
+@command(
+    app,
+    "cosqa label preference mine CoSQA/cosqa-dev.json --annotator ann",
+    name="preference",
+)
+def label_preference(
+    ours: Annotated[
+        Path,
+        typer.Argument(
+            help="The benchmark whose share of wins is wanted: exported, BEIR, or a file of pairs."
+        ),
+    ],
+    theirs: Annotated[Path, typer.Argument(help="The benchmark to compare with.")],
+    annotators: Annotators,
+    queries: Annotated[int, typer.Option(min=1, help="Queries to draw at most.")] = 1_000,
+    seed: Seed = None,
+    output: o.Output = None,
+    store: o.Store = None,
+) -> None:
+    """Draw two codes a query, one of each benchmark, and write sheets on which people choose.
+
+    Which code is A and which B is random. `cosqa label read` prints how often the first benchmark's
+    is preferred, with an interval.
+    """
+    settings = settings_of(label_preference, locals())
+    from infra.store import open_database
+    from tasks.stages.label.sample import sample_preference
+
+    names, database = _names_of(annotators), open_database(settings.store)
+    chosen = settings.annotation.seed if seed is None else seed
+    drawn = sample_preference(database, ours, theirs, queries, chosen)
+    _write_sheets(database, drawn, names, settings.publish.folder)
+
+
+@command(
+    app,
+    "cosqa label read ann.csv bob.csv",
+    name="read",
+)
+def label_read(
+    sheets: Annotated[
+        list[Path],
+        typer.Argument(help="Sheets that people filled in, of one sample.", metavar="FILE..."),
+    ],
+    store: o.Store = None,
+) -> None:
+    """Read sheets that people filled in; print how far they agree, and what they say.
+
+    All rows of all files are stored, or none. Test programs run in a box of the sandbox, and are
+    stored with their results. What one person says is not shown before all pairs given to that
+    person have a label.
+    """
+    from infra.store import open_database
+    from tasks.reports.text import tally
+    from tasks.stages.label.report import results_document
+    from tasks.stages.label.results import label_results
+    from tasks.stages.label.sheets import read_sheets
+
+    settings = settings_of(label_read, locals())
+    database = open_database(settings.store)
+    found = read_sheets(database, sheets, settings.sandbox)
+    stored = tally({"labels": found.votes, "programs_run": found.programs})
+    say(f"sample {found.sample.sample_id}: {stored}")
+    print_document(results_document(found.sample, label_results(database, found.sample)))
+
+
+@command(
+    app,
+    "cosqa label results s1f0c9a",
+    "cosqa label results s1f0c9a --truth people.jsonl",
+    name="results",
+)
+def results(
+    sample: Annotated[str, typer.Argument(help="Its id, as `cosqa label sample` printed it.")],
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            "--truth",
+            help="File to write the majority's labels to, each person's beside, as "
+            "`cosqa compare-annotators` reads them.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="What the agents may be worse by than a person, in the test whether they may "
+            "stand in for one: .2 in place of experts, .1 of a crowd.",
+        ),
+    ] = 0.2,
+    estimate: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that `cosqa estimate` wrote, of the methods whose answers were labelled: "
+            "prints KAPE's order of them beside the people's.",
+        ),
+    ] = None,
+    store: o.Store = None,
+) -> None:
+    """Print how far people agree on a sample, how right the agents are, and if these may stand in.
+
+    Of annotators who have labelled all their items. Accuracy, precision and recall are by the
+    people's majority; the alternative annotator test is that of Calderon et al. 2025.
+    """
+    from infra.store import open_database, samples
+    from tasks.stages.label.agents import agents_beside_people, write_truth
+    from tasks.stages.label.report import agents_document, orders_document, results_document
+    from tasks.stages.label.results import label_results
+
+    database = open_database(settings_of(results, locals()).store)
+    drawn = samples.load_sample(database, sample)
+    by_people = label_results(database, drawn)
+    print_document(results_document(drawn, by_people))
+    if estimate:
+        print_document(orders_document(by_people, estimate))
+    if found := agents_beside_people(database, drawn, epsilon):
+        print_document(agents_document(found, drawn.criterion))
+    if truth:
+        say(f"{truth}: {counted(write_truth(database, drawn, truth), 'pairs')} with a majority")
+
+
+def _names_of(annotators: Sequence[str]) -> list[str]:
     """Return the names of people without repeats.
 
     Raises:
@@ -37,9 +275,9 @@ def names_of(annotators: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(annotators))
 
 
-def write(
-    database: Database,
-    sample: Sample,
+def _write_sheets(
+    database: "Database",
+    sample: "Sample",
     annotators: Sequence[str],
     outputs: Path,
     positions: Collection[int] = (),
@@ -53,6 +291,9 @@ def write(
         outputs: The folder of outputs, in which the folder of sheets is.
         positions: The items on the sheets; empty takes all.
     """
+    from infra.store import samples
+    from tasks.stages.label.sheets import write_sheets
+
     for name in annotators:
         samples.assign(database, sample, name, positions)
     files = write_sheets(database, sample, annotators, outputs / "sheets")
@@ -63,163 +304,3 @@ def write(
         "What grades and notes mean is in the file of guidelines beside them. `cosqa label read "
         "FILE...` reads them when they are filled in, also in part."
     )
-
-
-def read(store: StoreSettings, sandbox: SandboxSettings, sheets: Sequence[Path]) -> None:
-    """Store the labels of sheets; print how far people agree, and what they label."""
-    database = open_database(store)
-    found = read_sheets(database, sheets, sandbox)
-    stored = tally({"labels": found.votes, "programs_run": found.programs})
-    say(f"sample {found.sample.sample_id}: {stored}")
-    print_results(found.sample, label_results(database, found.sample))
-
-
-def results(
-    store: StoreSettings, sample_id: str, truth: Path | None, epsilon: float, estimate: Path | None
-) -> None:
-    """Print the results of a sample, and how right the agents are; write the truth where asked."""
-    database = open_database(store)
-    sample = samples.load_sample(database, sample_id)
-    found_by_people = label_results(database, sample)
-    print_results(sample, found_by_people)
-    if estimate:
-        print_orders(found_by_people, estimate)
-    if found := agents_beside_people(database, sample, epsilon):
-        print_agents(found, sample.criterion)
-    if truth:
-        say(f"{truth}: {counted(write_truth(database, sample, truth), 'pairs')} with a majority")
-
-
-def print_agents(found: AgentsBesidePeople, criterion: Criterion = "exact") -> None:
-    """Print how right the agents are by the people's majority, beside the published figures."""
-    rows = [
-        (it.ground, f"{it.pairs:,}", *map(_interval, (it.accuracy, it.precision, it.recall)))
-        for it in found.scores
-    ]
-    header = ("labels", "pairs", "accuracy", "precision of matches", "recall of matches")
-    print_table("the agents by the majority", header, rows, rest=_REST)
-    [both] = found.agreement.each_two
-    alpha = _interval(found.agreement.alpha)
-    say(f"agents and majority: alpha {alpha}, kappa {_interval(both.kappa)}")
-    published = [
-        f"{each.row}, {each.column} {each.value} ({each.source})"
-        for each in published_figures()
-        if _is_beside(each, criterion)
-    ]
-    say(f"published: {'; '.join(published)}")
-    if test := found.alt_test:
-        columns = ("left out", "items", "agents no worse", "person no worse", "p", "won")
-        people = [
-            (it.annotator, f"{it.items:,}", f"{it.judge:.3f}", f"{it.person:.3f}", f"{it.p:.4f}",
-             "yes" if it.is_won else "no")
-            for it in test.people
-        ]  # fmt: skip
-        print_table("alternative annotator test", columns, people, rest=_REST)
-        told = "may" if test.is_passed else "may not"
-        say(
-            f"the agents {told} stand in for a person: won against {test.winning_rate:.0%} of the "
-            f"people at epsilon {test.epsilon:g}, advantage {test.advantage:.3f}"
-        )
-    else:
-        say("may the agents stand in for a person? The test needs three people who are done")
-
-
-def print_orders(results: LabelResults, estimate: Path) -> None:
-    """Print the methods from the best to the worst, by people and by KAPE's estimates.
-
-    Raises:
-        SettingsError: Not all methods of the sample have an estimate in the folder.
-    """
-    people = {each.method: each.mean for each in results.right}
-    scores = {
-        each.method: next(iter(each.scores.values())) for each in read_report(estimate).estimates
-    }
-    if not people or not people.keys() <= scores.keys():
-        raise SettingsError(
-            f"--estimate {estimate} has estimates of {', '.join(scores)}; the sample has answers "
-            f"of {', '.join(people) or 'no method'}: name the folder that `cosqa estimate` wrote "
-            "for the same methods"
-        )
-    orders = [
-        [f"{name} ({by[name]:.4g})" for name in sorted(people, key=lambda name: -by[name])]
-        for by in (people, scores)
-    ]
-    names = [[text.rpartition(" (")[0] for text in order] for order in orders]
-    is_same = "the same order" if names[0] == names[1] else "another order"
-    say(f"by people: {' > '.join(orders[0])}")
-    say(f"by KAPE: {' > '.join(orders[1])}: {is_same}")
-    published = [
-        f"{each.row} {each.column} {each.value} ({each.source})"
-        for each in published_figures()
-        if each.command.startswith("cosqa label sample --answers")
-    ]
-    say(f"published: {'; '.join(published)}")
-
-
-def _is_beside(figure: PublishedFigure, criterion: Criterion) -> bool:
-    """Return True if a published figure is of agents or people by a criterion."""
-    if criterion == "half":
-        return figure.column.endswith("50 %") and "human" in figure.row
-    is_alpha = figure.column == "Krippendorff's alpha" and figure.command.startswith("cosqa label")
-    return is_alpha or (figure.study, figure.row) == ("annotators", "agents")
-
-
-def print_results(sample: Sample, results: LabelResults) -> None:
-    """Print each annotator's progress, and the labels of annotators who are done."""
-    header = ("annotator", "items", "blind", "revised")
-    rows = [
-        (one.annotator, f"{len(one.positions):,}", f"{one.blind:,}", f"{one.revised:,}")
-        for one in results.progress
-    ]
-    print_table("", header, rows, rest=_REST)
-    if sample.criterion == "half":
-        say("a label of 1 says here that half of the demands are met (--criterion half)")
-    if waiting := [one.annotator for one in results.progress if not one.is_done]:
-        say(f"not done, and left out below: {', '.join(waiting)}")
-    if results.agreement:
-        found = results.agreement
-        say(f"{found.pairs:,} items labelled blind by two or more")
-        say(f"Krippendorff's alpha: {_interval(found.alpha)}")
-        two = [
-            (f"{it.first}, {it.second}", f"{it.pairs:,}", f"{it.equal:.1%}", _interval(it.kappa))
-            for it in found.each_two
-        ]
-        print_table("", ("annotators", "items", "equal", "Cohen's kappa"), two, rest=_REST)
-    if results.by_label and sample.kind != "preference":
-        by_label = ", ".join(f"{n:,} have {label}" for label, n in results.by_label.items())
-        decided = f"{results.decided:,} of {len(sample.items):,}"
-        say(f"by majority {decided} items are decided: {by_label}")
-    _print_of_kind(results)
-    if results.conflicts:
-        shown = ", ".join(map(str, results.conflicts[:_SHOWN]))
-        say(
-            f"in conflict: {len(results.conflicts):,} items ({shown}"
-            f"{', …' if len(results.conflicts) > _SHOWN else ''}); a sheet for one more person: "
-            f"cosqa label sample --conflicts-of {sample.sample_id} --annotator NAME"
-        )
-
-
-def _print_of_kind(results: LabelResults) -> None:
-    if results.preferred:
-        rows: Sequence[Sequence[str]] = [
-            (it.annotator, f"{it.decided:,}", _interval(it.share)) for it in results.preferred
-        ]
-        header: Sequence[str] = ("annotator", "queries decided", "prefer ours")
-        print_table("", header, rows, rest=_REST)
-    if results.right:
-        names = sorted(results.right[0].by_annotator)
-        rows = [
-            (
-                it.method,
-                f"{it.mean:.1f} of {it.queries:,}",
-                *(f"{it.by_annotator[n]:,}" for n in names),
-            )
-            for it in results.right
-        ]
-        print_table("", ("method", "right on average", *names), rows, rest=_REST)
-
-
-def _interval(value: Interval) -> str:
-    if isnan(value.mean):
-        return "undefined: all labels are equal"
-    return f"{value.mean:.3f} ({value.low:.3f} to {value.high:.3f})"

@@ -1,33 +1,23 @@
-"""The terminal: messages, tables that never break a figure, and what a person sees of an error."""
+"""The terminal: messages, documents, and what a person sees of an error."""
 
 import logging
 import shutil
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from itertools import accumulate
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 
-from flows.cli.help import Command
+from flows.cli.help import Command, Group
 from infra.errors import CosqaError
-from tasks.reports.document import (
-    Block,
-    Code,
-    Figure,
-    Items,
-    KeyValues,
-    Paragraph,
-    Table,
-    Text,
-    plain_text,
-)
 from tasks.reports.text import visible
+
+if TYPE_CHECKING:
+    from tasks.reports.document import Document
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -36,9 +26,7 @@ STARTING = "starting …"  # libraries and a server take seconds
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 _UNBOUNDED = 10_000
-_LONGEST, _LONGEST_CELL, _LONGEST_ERROR = 20_000, 400, 2_000
-_GAP = 2
-_LABEL_SHARE = 3  # names may take a third of the width before columns are left out
+_LONGEST, _LONGEST_ERROR = 20_000, 2_000
 _FAILED = "Finished in state Failed("
 
 
@@ -50,6 +38,11 @@ def examples(*lines: str) -> str:
 def paragraphs(function: Callable[..., object]) -> str:
     """Return a function's docstring with each paragraph on one line, as Typer shows it whole."""
     return "\n\n".join(" ".join(part.split()) for part in (function.__doc__ or "").split("\n\n"))
+
+
+def group(about: str, kind: type[Group] = Group) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(cls=kind, rich_markup_mode="rich", no_args_is_help=True, help=about)
 
 
 def command(
@@ -93,88 +86,27 @@ def say(text: str, *, style: str = "") -> None:
     console.print(visible(text, _LONGEST), style=style or None, markup=False, emoji=False)
 
 
-def print_block(table: Table, *, rest: str, title: str = "", note: str = "") -> None:
-    """Print a table of a report, beneath another title than its caption where one is given."""
-    rows = [[plain_text(cell) for cell in row] for row in table.rows]
-    print_table(title or table.caption, table.header, rows, rest=rest, note=note)
-
-
-def print_blocks(blocks: Iterable[Block]) -> None:
-    """Print the text, the facts, the lists and the code of a report, and tables row by row."""
-    for each in blocks:
-        match block := each.table if isinstance(each, Figure) else each:
-            case Paragraph(text):
-                say(f"\n{plain_text(text)}", style="bold")
-            case KeyValues(values):
-                say("\n".join(f"{name}: {plain_text(value)}" for name, value in values.items()))
-            case Items(entries):
-                say("\n".join(f"  {plain_text(entry)}" for entry in entries))
-            case Code(text):
-                say(text.strip("\n"))
-            case Table(header, rows):
-                say("\n\n".join(_row_text(header, row) for row in rows))
-            case str():
-                say(block)
-
-
-def _row_text(header: Sequence[str], row: Sequence[Text]) -> str:
-    named = zip(header, map(plain_text, row), strict=True)
-    return "\n".join(f"{name}: {cell}" for name, cell in named)
-
-
-def print_table(
-    title: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
+def print_document(
+    document: "Document",
+    page: Path | str = "",
     *,
-    rest: str,
-    note: str = "",
-    width: int = 0,
+    parts: Collection[str] = (),
+    rest: str = "a wider terminal",
 ) -> None:
-    """Print a table whose first column names its rows and whose others are figures.
-
-    Where it is wider than the terminal, the names are shortened in their middle, and then columns
-    are left out from the right: the first ones matter most.
+    """Print a document, or its sections of some names, and where its page is if it has one.
 
     Args:
-        title: What the table shows; none is printed where it is empty.
-        header: The columns' names.
-        rows: As many cells each as ``header`` has.
-        rest: Where all columns can be seen: a file, or an option that writes one.
-        note: A line beneath the table.
-        width: The width to keep to, that of the terminal when not given.
+        document: The document.
+        page: The file that has it whole.
+        parts: The sections' names; empty takes all.
+        rest: Where all columns can be seen, if there is no page.
     """
-    width = width or terminal_width()
-    header, *rows = [
-        [" ".join(visible(cell, _LONGEST_CELL).split()) for cell in row] for row in (header, *rows)
-    ]
-    names, *figures = [max(map(cell_len, column)) for column in zip(header, *rows, strict=True)]
-    ends = [0, *accumulate(_GAP + figure for figure in figures)]
-    shown = sum(end <= width - min(names, width // _LABEL_SHARE) for end in ends)
-    label = min(names, width - ends[shown - 1])
-    if title:
-        say("\n".join(textwrap.wrap(title, width)), style="bold")
-    for place, (name, *cells) in enumerate([header, *rows]):
-        line = set_cell_size(_shortened(name, label), label)
-        for cell, figure in zip(cells[: shown - 1], figures, strict=False):
-            line += " " * (_GAP + figure - cell_len(cell)) + cell
-        say(line, style="" if place else "underline")
-    if shown < len(header):
-        left_out = ", ".join(header[shown:])
-        note = f"{note}\nnot shown, for lack of width: {left_out}; all of it: {rest}".strip()
-    for line in note.splitlines():
-        say("\n".join(textwrap.wrap(line, width, break_on_hyphens=False)))
-    say("")
+    from tasks.reports.terminal import terminal_lines
 
-
-def _shortened(name: str, width: int) -> str:
-    """Return a name with its middle left out where it is wider than ``width``."""
-    if cell_len(name) <= width:
-        return name
-    tail = (width - 1) // 2
-    first = set_cell_size(name, width - 1 - tail)
-    last = set_cell_size(name[::-1], tail)[::-1]
-    return f"{first}…{last}"
+    width = terminal_width()
+    columns = None if width == _UNBOUNDED else width
+    for text, style in terminal_lines(document, columns, str(page), rest, parts):
+        say(text, style=style)
 
 
 class _WithoutErrors(logging.Filter):

@@ -4,25 +4,27 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from flows.cli.output import print_block, say
+from flows.cli.output import print_document, say
 from flows.options import SAMPLE, Overrides
 from flows.runtime import flow_state
 from infra.settings import StoreSettings
 from infra.settings.reference import lasting_settings
 from infra.settings.toml_file import read_toml
 from infra.store import open_database
-from tasks.reports.plan import RunPlan, plan_notes, plan_sentence, plan_table
-from tasks.reports.run import BenchmarkScores, scores_table
+from tasks.reports.plan import plan_document
+from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import plan_generation
+from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_agents,
     check_answer,
     check_model_name,
+    check_writer,
     collected_source,
     needs_server,
 )
@@ -30,6 +32,7 @@ from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
 _ANNOTATE = ("benchmark", "annotate")
+_COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
@@ -85,9 +88,11 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
             links = {each.name: each.folder for each in done.published}
             print_places(links, report_file(settings.publish.folder))
         return True
+    if name in _COLLECT:
+        check_writer(ready)
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
         check_answer(settings.llm, ready.settings.store)
-        check_agents(ready.settings.committee)
+        check_agents(ready)
     return False
 
 
@@ -104,8 +109,8 @@ def left_over(waiting: int, pending: int) -> str:
 
 def print_report(report: WrittenReport) -> None:
     """Print the scores on each benchmark; the paths come last."""
-    for benchmark in report.benchmarks:
-        print_scores(benchmark, str(report.file))
+    scores = ReportData(title="", generated_at="", benchmarks=report.benchmarks)
+    print_document(report_document(scores), parts=("scores",), rest=str(report.file))
     print_places(report.links, report.file)
 
 
@@ -116,17 +121,16 @@ def print_places(links: Mapping[str, str], report: Path) -> None:
     say(f"report: {report}")
 
 
-def print_scores(benchmark: BenchmarkScores, report: str) -> None:
-    """Print a benchmark's mean scores, a row for each method."""
-    about = (
-        f"{benchmark.name}: means over {counted(benchmark.queries, 'queries')} with a match, "
-        f"{counted(benchmark.codes, 'codes')}, rankings of {benchmark.depth:,}"
-    )
-    print_block(scores_table(benchmark), title=about, rest=report)
-
-
-def print_plan(ready: ValidatedInputs) -> None:
+def print_plan(name: str, ready: ValidatedInputs) -> None:
     """Print the plan of a run by these inputs; nothing is run, and no server is started."""
+    source, llm = ready.settings.source, ready.settings.llm
+    if name in _COLLECT and is_unwritten(ready.database, source, ready.fingerprint):
+        llm.require_model()
+        say(writing_plan(source, llm))
+        return
+    if name == "collect":
+        say("Nothing is asked of a model: no queries are to be written (--queries written).")
+        return
     plan = annotation_plan(ready)
     if not plan.candidates:
         say(
@@ -135,17 +139,7 @@ def print_plan(ready: ValidatedInputs) -> None:
             "them by `cosqa collect`."
         )
         return
-    print_run_plan(plan)
-
-
-def print_run_plan(plan: RunPlan) -> None:
-    """Print the plan of an annotation run."""
-    print_block(
-        plan_table(plan),
-        title=f"{plan_sentence(plan)}; by {plan.model} ({plan.configuration})",
-        rest="a wider terminal",
-        note="\n".join(plan_notes(plan)),
-    )
+    print_document(plan_document(plan))
 
 
 def generate(ready: ValidatedInputs) -> None:
@@ -153,7 +147,8 @@ def generate(ready: ValidatedInputs) -> None:
     settings = ready.given
     if not needs_server(settings.llm, settings.encoder):
         check_answer(settings.llm, settings.store)
-        check_agents(verifying_committee(settings.committee, settings.generation.configuration))
+        configuration = settings.generation.configuration
+        check_agents(ready, verifying_committee(ready.settings.committee, configuration))
     found = flow_state("generate", ready).result()
     if found.verified or found.refused or found.failed:
         say(

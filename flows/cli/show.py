@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import typer
 
-from flows.cli.output import print_blocks, say
+from flows.cli.output import print_document, say
 from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
 from infra.languages import languages
@@ -15,14 +15,15 @@ from infra.settings import CONFIGURATION_SUMMARIES, Settings, StoreSettings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
 from infra.store import Database, annotations, open_database, recipes
+from infra.store.annotations import find_judged, judged_beside
 from infra.store.corpus import functions_of
 from infra.store.database import require_store
-from infra.store.evidence import find_judged, judged_beside
 from tasks.encoders import SYNTAX, EncoderSpec, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.inputs.formats import formats
 from tasks.metrics import metrics
+from tasks.reports.document import Document
 from tasks.reports.evidence import code_facts, judgement_blocks
 from tasks.reports.text import format_words
 from tasks.retrievers import retrievers
@@ -97,11 +98,12 @@ def pair(store: StoreSettings, query: str, code: str) -> None:
     key = _only_key([key for key, _ in judged], f"query {query}, code {code}")
     for found in annotations.load_pairs(database, [key]):
         say(f"query {key.query_id}: {found.query.text}\n\ncode {key.code_id}:\n{found.code.text}")
-        print_blocks([code_facts(functions_of(database, key.code_id))])
+        print_document(Document("", [code_facts(functions_of(database, key.code_id))]))
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
             say(_head(database, recipe_id, annotation))
-            print_blocks(judgement_blocks(annotation, specified_part(annotation)))
+            blocks = judgement_blocks(annotation, specified_part(annotation))
+            print_document(Document("", list(blocks)))
     for name, other in zip(("previous", "next"), judged_beside(database, key), strict=True):
         if other:
             say(f"\n{name} pair: cosqa pair {other.query_id} {other.code_id}")

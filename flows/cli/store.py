@@ -1,19 +1,28 @@
 """``cosqa store``: checks the store and backs it up."""
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from flows.cli.output import errors, say
-from infra.settings import StoreSettings
-from infra.store import require_store
-from infra.store.backup import back_up
-from infra.store.backup import restore as restore_backup
-from infra.store.check import faults_of, row_counts
+from flows import options as o
+from flows.cli.output import command, errors, group, say
+from flows.options import settings_of
+
+app = group("Check the store, back it up and restore it.")
+Backup = Annotated[Path, typer.Argument(help="The folder of the backup.")]
 
 
-def check(settings: StoreSettings) -> None:
-    """Check a store; say what is wrong and what to do, and exit with 1 if anything is."""
+@command(app, "cosqa store check", "cosqa store check --store cosqa-data", name="check")
+def store_check(store: o.Store = None) -> None:
+    """Check the store: schema version, counts and references; say what is wrong.
+
+    Nothing is changed. The exit status is 1 if something is lost or wrong.
+    """
+    from infra.store import require_store
+    from infra.store.check import faults_of, row_counts
+
+    settings = settings_of(store_check, locals()).store
     require_store(settings)
     with errors.status("checking the store"):
         faults = list(faults_of(settings))
@@ -29,16 +38,37 @@ def check(settings: StoreSettings) -> None:
     say(f"{settings.folder} has no fault: {counts}.")
 
 
-def backup(settings: StoreSettings, folder: Path) -> None:
-    """Write a backup of the whole store into a new folder, while runs may go on."""
+@command(app, "cosqa store backup backups/monday", name="backup")
+def store_backup(folder: Backup, store: o.Store = None) -> None:
+    """Write a backup of the whole store into a new folder, while runs may go on.
+
+    It has the database, the journal of replies and of what was spent, and vectors (by a second name
+    where the disk is the same). It is there when it is whole, or not at all.
+    """
+    from infra.store import require_store
+    from infra.store.backup import back_up
+
+    settings = settings_of(store_backup, locals()).store
     require_store(settings)
     with errors.status("copying the store"):
         back_up(settings, folder)
     say(f"{folder}: `cosqa store restore {folder}` puts it into an empty folder.")
 
 
-def restore(settings: StoreSettings, folder: Path) -> None:
-    """Put a backup into the store's folder, which must be empty or absent."""
+@command(
+    app,
+    "cosqa store restore backups/monday",
+    "cosqa store restore backups/monday --store another-store",
+    name="restore",
+)
+def store_restore(folder: Backup, store: o.Store = None) -> None:
+    """Put a backup into the store's folder, which must be empty or absent.
+
+    Nothing is overwritten: move a store that is there away, or name another folder.
+    """
+    from infra.store.backup import restore
+
+    settings = settings_of(store_restore, locals()).store
     with errors.status("copying the backup"):
-        restore_backup(settings, folder)
+        restore(settings, folder)
     say(f"{settings.folder} is as in {folder}.")

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import ClassVar
 
-from infra.executions import Record
+from pydantic import BaseModel
+
 from infra.registry import Registry
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -48,7 +49,7 @@ class Function:
     has_error: bool = False
 
 
-class Mutant(Record):
+class Mutant(BaseModel, frozen=True):
     """The code under test with one mistake.
 
     Attributes:

@@ -8,6 +8,7 @@ it needs.
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,49 +20,46 @@ from pydantic_settings import (
 )
 
 from infra.errors import SettingsError
-from infra.settings.annotation import AnnotationSettings
-from infra.settings.committee import CommitteeSettings
-from infra.settings.configurations import (
+from infra.settings.annotation import (
     COMPARED_CONFIGURATIONS,
     CONFIGURATION_SUMMARIES,
+    REASON_SUMMARIES,
+    REASONS,
+    AnnotationSettings,
     Configuration,
     Evidence,
+    ReannotationSettings,
+    Reason,
 )
-from infra.settings.encoder import EmbeddingModelSettings, EncoderSettings
+from infra.settings.data import SourceSettings, StoreSettings
 from infra.settings.environment import (
     DELIMITER,
     PREFIX,
     EnvironmentSource,
     refuse_wrong_variables,
 )
+from infra.settings.models import (
+    RECORDED_PREFIX,
+    EmbeddingModelSettings,
+    EncoderSettings,
+    LanguageModelSettings,
+    TrainingSettings,
+)
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
-from infra.settings.reannotation import (
-    REASON_SUMMARIES,
-    REASONS,
-    ReannotationSettings,
-    Reason,
-)
 from infra.settings.sandbox import SandboxSettings
-from infra.settings.scoring import ScoringSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
-    RECORDED_PREFIX,
     EstimationSettings,
     EvaluationSettings,
     GateSettings,
     GenerationSettings,
-    LanguageModelSettings,
     OperationSettings,
     PublishSettings,
     RaySettings,
     SearchSettings,
 )
-from infra.settings.source import SourceSettings
-from infra.settings.store import StoreSettings
-from infra.settings.toml_file import read_toml
-from infra.settings.training import TrainingSettings
-from infra.settings.working_folder import check_directions
+from infra.settings.toml_file import check_directions, read_toml
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",
@@ -95,6 +93,42 @@ __all__ = [
     "TrainingSettings",
     "load_settings",
 ]
+
+
+@dataclass(frozen=True)
+class CommitteeSettings:
+    """The make-up of a committee; `agents.recipe_of` says which of it can change a label.
+
+    Attributes:
+        annotation: The configuration, and how many pairs are judged at once.
+        llm: The model.
+        gates: Checks that a test program must pass.
+        sandbox: Where programs run.
+    """
+
+    annotation: AnnotationSettings
+    llm: LanguageModelSettings
+    gates: GateSettings
+    sandbox: SandboxSettings
+
+
+@dataclass(frozen=True)
+class ScoringSettings:
+    """The settings by which a method ranks a benchmark and is scored.
+
+    Attributes:
+        evaluation: The methods, the metrics and the depth of rankings.
+        search: The encoders that are methods where none is named.
+        encoder: How texts are embedded.
+        ray: Where they are embedded.
+        publish: The folder of rankings and reports.
+    """
+
+    evaluation: EvaluationSettings
+    search: SearchSettings
+    encoder: EncoderSettings
+    ray: RaySettings
+    publish: PublishSettings
 
 
 class Settings(BaseSettings):

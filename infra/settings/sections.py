@@ -1,16 +1,14 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from infra.errors import SettingsError
 from infra.records import Support
-from infra.settings.configurations import Configuration
-from infra.settings.section import Address, Key, Section
+from infra.settings.annotation import Configuration
+from infra.settings.section import Section
 
-RECORDED_PREFIX = "recorded/"
 USUAL_METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
 
 
@@ -49,108 +47,6 @@ class SearchSettings(Section):
                 f"not {self.index!r}"
             )
         return self
-
-
-Price = Annotated[float, Field(ge=0, le=1e6)]
-
-
-class LanguageModelSettings(Section):
-    """The language model."""
-
-    variables: ClassVar[str] = "COSQA_LLM__"  # what the section's variables begin with
-
-    model: str = Field(
-        "",
-        description="litellm's name of the model, such as openai/gpt-4o-mini; "
-        "recorded/stdlib-sample knows the packaged sample alone.",
-    )
-    base_url: Address = Field(None, description="Address of an OpenAI-compatible server.")
-    api_key: Key = Field(
-        None,
-        exclude=True,
-        repr=False,
-        description="The provider's key; set it as COSQA_LLM__API_KEY, it is never printed here.",
-    )
-    api_key_block: str | None = Field(
-        None, description="Prefect Secret block that holds the key, for runs of a deployment."
-    )
-    temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature.")
-    max_tokens: int = Field(2048, ge=16, description="Maximum length of a reply, in tokens.")
-    limit_key: str | None = Field(
-        None,
-        pattern=r"^\w{1,64}$",
-        description="Name by which the server takes that maximum; none given tries max_tokens, "
-        "then max_completion_tokens.",
-    )
-    timeout_s: float = Field(
-        120.0,
-        gt=0,
-        description="Least time-out of a request, in seconds: before the first reply it is fifteen "
-        "times as long, then a hundred times the mean of replies where that is longer.",
-    )
-    max_retries: int = Field(
-        8,
-        ge=0,
-        description="Maximum number of retries after 408, 409, 429, 5xx and lost connections.",
-    )
-    max_backoff_s: float = Field(60.0, gt=0, description="Maximum wait before a retry, in seconds.")
-    requests_per_minute: int = Field(
-        0,
-        ge=0,
-        description="Maximum requests a minute of all workers of a run; 0 means no limit.",
-    )
-    tokens_per_minute: int = Field(
-        0,
-        ge=0,
-        description="Maximum tokens a minute of all workers of a run; 0 means no limit.",
-    )
-    budget_tokens: int | None = Field(
-        None, ge=1, description="Maximum tokens for this model and this store, over all runs."
-    )
-    budget_usd: float | None = Field(
-        None,
-        gt=0,
-        description="Maximum cost in US dollars, over all runs; needs a model with a known price.",
-    )
-    usd_per_million_tokens: tuple[Price, Price] | None = Field(
-        None,
-        description="Prices in US dollars of a million tokens sent and of a million received, such "
-        "as [0.15, 0.6], in place of those in litellm's list.",
-    )
-    max_code_characters: int = Field(
-        12_000, ge=200, description="Longer code is cut to this length in prompts."
-    )
-    max_field_characters: int | None = Field(
-        None,
-        ge=16,
-        description="Maximum length of a text in a structured reply, for servers with constrained "
-        "decoding.",
-    )
-
-    @field_validator("model")
-    @classmethod
-    def _refuse_addresses(cls, model: str) -> str:
-        if "://" in model:  # some providers' clients would send there what base_url keeps elsewhere
-            raise ValueError("a model's name holds no address: set base_url")
-        return model
-
-    @property
-    def is_recorded(self) -> bool:
-        """Return True if its replies are packaged: no provider is asked."""
-        return self.model.startswith(RECORDED_PREFIX)
-
-    def require_model(self) -> None:
-        """Refuse to ask a model where none is named.
-
-        Raises:
-            SettingsError: None is; the message has the ways out.
-        """
-        if not self.model:
-            raise SettingsError(
-                "no language model is named: give --model PROVIDER/NAME or COSQA_LLM__MODEL, with "
-                "its key as COSQA_LLM__API_KEY; or run `cosqa benchmark` in an empty folder, where "
-                "the packaged sample is judged by recorded replies"
-            )
 
 
 class GateSettings(Section):

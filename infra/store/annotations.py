@@ -10,24 +10,13 @@ from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Code, Execution, GivenVote, Pair, Query
 from infra.store.corpus import insert_texts
-from infra.store.database import Database, Transaction
+from infra.store.database import Database, Transaction, statements_beside
 from infra.store.votes import record_votes
 
 PAIR = ("query_id", "code_id", "recipe_id")
 _Key = tuple[str, str, str]
 _FILE_FAULTS = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)
-
-
-# The recipe tells the labelling round; a pair with a known answer is a gold question.
-_INSERT = """
-    INSERT INTO annotations BY NAME SELECT incoming.*, replicate, CASE
-        WHEN (query_id, code_id) IN (SELECT (query_id, code_id) FROM votes WHERE kind = 'gold')
-            THEN 'gold'
-        WHEN replicate > 1 THEN 'replicate' ELSE 'first' END AS kind
-    FROM incoming LEFT JOIN (
-        SELECT recipe_id, (body->>'$.round')::INTEGER AS labelling_round FROM recipes
-    ) USING (recipe_id), LATERAL (SELECT coalesce(labelling_round, 1) AS replicate)
-"""
+_SQL = statements_beside(__file__)
 
 
 class _Replaced(NamedTuple):
@@ -65,7 +54,7 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
         replaced = _delete_stored(tx, annotations)
         rows = [_row(item, replaced.failures) for item in annotations]
         with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
-            tx.execute(_INSERT)
+            tx.execute(_SQL["insert"])
         tx.insert(
             "llm_calls", [row for item in annotations for row in _call_rows(item, replaced.paid)]
         )
@@ -81,7 +70,7 @@ def _add(database: Database, annotations: Sequence[Annotation]) -> None:
 
 def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
     """Return an annotation's row; one that failed once more counts its tries, others begin anew."""
-    before = failures.get(_key_of(item), 0)
+    before = failures.get((*item.key, item.recipe_id), 0)
     left_out = {"calls", "executions", "annotator", "replicate", "kind", "language"}
     return item.model_dump(exclude=left_out) | {
         "met": item.met,
@@ -92,7 +81,7 @@ def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
 def _call_rows(
     item: Annotation, paid_before: Mapping[_Key, set[str]]
 ) -> Iterator[dict[str, object]]:
-    paid = set(paid_before.get(_key_of(item), ()))
+    paid = set(paid_before.get((*item.key, item.recipe_id), ()))
     for ordinal, call in enumerate(item.calls):
         cached = call.cached and call.prompt_digest not in paid
         paid.discard(call.prompt_digest)  # once
@@ -117,10 +106,6 @@ def _key(item: Annotation) -> dict[str, object]:
     return {name: getattr(item, name) for name in PAIR}
 
 
-def _key_of(item: Annotation) -> _Key:
-    return (item.query_id, item.code_id, item.recipe_id)
-
-
 def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Replaced:
     """Delete what is stored under the keys of annotations; return what they need to know of it.
 
@@ -129,20 +114,12 @@ def _delete_stored(tx: Transaction, annotations: Sequence[Annotation]) -> _Repla
     """
     keys = {name: [getattr(item, name) for item in annotations] for name in PAIR}
     with tx.table("incoming_keys", keys):
-        stored = tx.rows(
-            "SELECT query_id, code_id, recipe_id, "
-            "CASE WHEN status = 'failed' THEN tries ELSE 0 END FROM annotations "
-            "SEMI JOIN incoming_keys USING (query_id, code_id, recipe_id)"
-        )
+        stored = tx.rows(_SQL["stored"])
     if not stored:
         return _Replaced({}, {})
     columns = {name: [row[place] for row in stored] for place, name in enumerate(PAIR)}
     with tx.table("deleted", columns):
-        paid = tx.rows(
-            "SELECT query_id, code_id, recipe_id, list(prompt_digest) FROM llm_calls "
-            "SEMI JOIN deleted USING (query_id, code_id, recipe_id) "
-            "WHERE NOT cached AND status IN ('ok', 'unreadable') GROUP BY ALL"
-        )
+        paid = tx.rows(_SQL["paid"])
         for table in ("annotations", "llm_calls", "executions"):
             tx.execute(
                 f"DELETE FROM {table} WHERE (query_id, code_id, recipe_id) IN "  # noqa: S608
@@ -235,33 +212,28 @@ def load_annotations(
     """
     by_pair: dict[PairKey, dict[str, Any]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
-        for row in _select(tx, "annotations", recipe_id, "annotated_at", ", met, tries"):
-            by_pair[_pair(row)] = row | {"calls": [], "executions": []}
+        for pair, row in _select(tx, "annotations", recipe_id, "annotated_at", "met", "tries"):
+            by_pair[pair] = row | {"calls": [], "executions": []}
         if by_pair and evidence:
-            for row in _select(tx, "llm_calls", recipe_id, "ordinal"):
-                by_pair[_pair(row)]["calls"].append(_without_key(row))
-            for row in _select(tx, "executions", recipe_id, "ordinal"):
-                by_pair[_pair(row)]["executions"].append(_nested(_without_key(row)))
+            for pair, row in _select(tx, "llm_calls", recipe_id, "ordinal", *PAIR):
+                by_pair[pair]["calls"].append(row)
+            for pair, row in _select(tx, "executions", recipe_id, "ordinal", *PAIR):
+                by_pair[pair]["executions"].append(_nested(row))
     return [Annotation.model_validate(by_pair[pair]) for pair in pairs if pair in by_pair]
 
 
 def _select(
-    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, without: str = ""
-) -> list[dict[str, Any]]:
-    """Return a table's rows of the wanted pairs without the column that orders them."""
-    return tx.dicts(
-        f"SELECT {table}.* EXCLUDE ({order_by}{without}) FROM {table} "  # noqa: S608 - literals only
-        f"SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? ORDER BY {order_by}",
+    tx: Transaction, table: str, recipe_id: RecipeId, order_by: str, *left_out: str
+) -> Iterator[tuple[PairKey, dict[str, Any]]]:
+    """Yield a table's rows of the wanted pairs, without some columns and that which orders them."""
+    rows = tx.dicts(
+        f"SELECT [query_id, code_id] AS pair, * EXCLUDE ({', '.join((order_by, *left_out))}) "  # noqa: S608 - literals only
+        f"FROM {table} SEMI JOIN wanted USING (query_id, code_id) WHERE recipe_id = ? "
+        f"ORDER BY {order_by}",
         [recipe_id],
     )
-
-
-def _pair(row: Mapping[str, Any]) -> PairKey:
-    return PairKey(row["query_id"], row["code_id"])
-
-
-def _without_key(row: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in row.items() if name not in PAIR}
+    for row in rows:
+        yield PairKey(*row.pop("pair")), row
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, object]:
@@ -276,3 +248,21 @@ def _nested(row: Mapping[str, Any]) -> dict[str, object]:
         "beside": details["beside"],
         "result": result | {"tests": details["tests"]},
     }
+
+
+def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey, RecipeId]]:
+    """Return the keys and recipes of all annotations of pairs that are named so, newest first.
+
+    Args:
+        database: The store.
+        query: How the query's id begins, or a part of its text in upper or lower case.
+        code: Likewise of the code, such as the function's name.
+    """
+    rows = database.rows(_SQL["named"], [" ".join(query.split()), code])
+    return [(PairKey(query_id, code_id), recipe_id) for query_id, code_id, recipe_id in rows]
+
+
+def judged_beside(database: Database, key: PairKey) -> list[PairKey | None]:
+    """Return the judged pairs before and after one: by query, then by rank."""
+    [neighbours] = database.rows(_SQL["neighbours"], [*key])
+    return [PairKey(*one) if one else None for one in neighbours]

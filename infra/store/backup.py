@@ -17,7 +17,7 @@ from infra.errors import StoreError
 from infra.journal import snapshot
 from infra.links import leads_outside
 from infra.settings import StoreSettings
-from infra.store.database import DatabaseFile, require_version
+from infra.store.database_file import DatabaseFile, require_version
 
 _OTHER_FOLDER = "choose another folder"
 

@@ -10,10 +10,11 @@ from infra.identity import digest
 from infra.ids import BenchmarkId
 from infra.records import Record
 from infra.settings import StoreSettings
-from infra.store.database import Database, open_database, require_store
+from infra.store.database import Database, open_database, require_store, statements_beside
 from infra.store.generated import CONFIRMATIONS
 from infra.store.labels import CurrentLabels
 
+_SQL = statements_beside(__file__)
 _ANNOTATED = "query_id, code_id, recipe_id, status, label, decided_by, support, annotated_at"
 
 
@@ -42,8 +43,7 @@ def record_export(database: Database, export: Export) -> None:
 
 def find_export(database: Database, folder: Path) -> Export | None:
     """Return a folder's origin, None where it is not known."""
-    exports = database.records(Export, "SELECT * FROM exports WHERE folder = ?", [str(folder)])
-    return exports[0] if exports else None
+    return database.record(Export, "SELECT * FROM exports WHERE folder = ?", [str(folder)])
 
 
 def state_of_labels(
@@ -141,8 +141,7 @@ def _missing_step(database: Database) -> str:
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:
     """Return the export with this id, or None."""
     query = "SELECT * EXCLUDE (published_at) FROM benchmarks WHERE benchmark_id = ?"
-    found = database.records(Published, query, [benchmark_id])
-    return found[0] if found else None
+    return database.record(Published, query, [benchmark_id])
 
 
 class Evaluation(Record):
@@ -159,13 +158,12 @@ def find_evaluation(
     database: Database, benchmark_id: BenchmarkId, method_key: str
 ) -> Evaluation | None:
     """Return a method's stored evaluation on a benchmark, or None."""
-    found = database.records(
+    return database.record(
         Evaluation,
         "SELECT * EXCLUDE (evaluated_at) FROM evaluations "
         "WHERE benchmark_id = ? AND method_key = ?",
         [benchmark_id, method_key],
     )
-    return found[0] if found else None
 
 
 def scored_metrics(database: Database, benchmark_id: BenchmarkId, method_key: str) -> list[str]:
@@ -202,14 +200,8 @@ def mean_scores(
     metrics: Sequence[str],
 ) -> dict[str, dict[str, float]]:
     """Return method → metric → mean over queries, methods in the order of the keys."""
-    rows = database.rows(
-        "SELECT method, metric, avg(value) FROM scores "
-        "JOIN evaluations USING (benchmark_id, method_key) "
-        "WHERE benchmark_id = ? AND list_contains(?, method_key) "
-        "AND list_contains(?, metric) "
-        "GROUP BY method, method_key, metric ORDER BY list_position(?, method_key), metric",
-        [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
-    )
+    given = {"benchmark": benchmark_id, "methods": list(method_keys), "metrics": list(metrics)}
+    rows = database.rows(_SQL["means"], given)
     means: dict[str, dict[str, float]] = {}
     for method, metric, value in rows:
         means.setdefault(method, {})[metric] = value
@@ -229,15 +221,8 @@ def mean_scores_by_language(
     """
     means: dict[str, tuple[int, dict[str, dict[str, float]]]] = {}
     with database.transaction() as tx, tx.stream("answered", answered):
-        rows = tx.rows(
-            "SELECT language, count(*), metric, method, avg(value) FROM scores "
-            "JOIN evaluations USING (benchmark_id, method_key) "
-            "JOIN (SELECT DISTINCT query_id, language FROM answered) USING (query_id) "
-            "WHERE benchmark_id = ? AND list_contains(?, method_key) "
-            "GROUP BY language, metric, method, method_key "
-            "ORDER BY language, metric, list_position(?, method_key)",
-            [benchmark_id, list(method_keys), list(method_keys)],
-        )
+        given = {"benchmark": benchmark_id, "methods": list(method_keys)}
+        rows = tx.rows(_SQL["means_by_language"], given)
     for language, queries, metric, method, value in rows:
         means.setdefault(language, (queries, {}))[1].setdefault(metric, {})[method] = value
     return means
@@ -247,3 +232,38 @@ def count_scored_queries(database: Database, benchmark_id: BenchmarkId) -> int:
     """Return the number of a benchmark's scored queries: those with a relevant code."""
     query = "SELECT count(DISTINCT query_id) FROM scores WHERE benchmark_id = ?"
     return database.count(query, [benchmark_id])
+
+
+class GroupMean(Record):
+    """A method's mean in a metric over the queries with so many matches."""
+
+    method: str
+    metric: str
+    matches: int
+    value: float
+    queries: int
+
+
+def group_means(
+    database: Database,
+    benchmark_id: BenchmarkId,
+    method_keys: Sequence[str],
+    metrics: Sequence[str],
+    matches: Mapping[str, int],
+) -> list[GroupMean]:
+    """Return the mean scores over the queries of each number of matches.
+
+    Args:
+        database: The store.
+        benchmark_id: The benchmark.
+        method_keys: The methods, in the order of the result.
+        metrics: The metrics.
+        matches: Query → number of relevant codes.
+    """
+    given = {"benchmark": benchmark_id, "methods": list(method_keys), "metrics": list(metrics)}
+    groups: dict[str, Sequence[object]] = {
+        "query_id": list(matches),
+        "matches": list(matches.values()),
+    }
+    with database.transaction() as tx, tx.table("groups", groups):
+        return tx.records(GroupMean, _SQL["means_by_matches"], given)

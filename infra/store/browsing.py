@@ -16,7 +16,7 @@ import pyarrow as pa
 from infra.errors import PublishError
 from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
-from infra.store.database import Parameters, Transaction, statements_beside
+from infra.store.database import Parameters, Queries, Transaction, statements_beside
 from infra.store.figures import shape_of
 from infra.store.labels import CurrentLabels, define_macros
 from infra.store.samples import progress
@@ -200,9 +200,9 @@ def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
 
 
 def _listed(
-    tx: Transaction, rest: str, parameters: Parameters, place: str = "number::DOUBLE"
+    queries: Queries, rest: str, parameters: Parameters, place: str = "number::DOUBLE"
 ) -> list[ListedPair]:
-    return tx.records(
+    return queries.records(
         ListedPair,
         f"SELECT * EXCLUDE (code_row, query_row, grade), {place} AS place FROM memory.pairs {rest}",  # noqa: S608 - literals only
         parameters,
@@ -212,49 +212,39 @@ def _listed(
 @lru_cache(maxsize=1)
 def facet_values(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     """Return facet → value → number of pairs, the most frequent values first."""
-    with snapshot.transaction() as tx:
-        return {
-            facet: dict(tx.rows(f"SELECT value, pairs FROM memory.facet_{facet} LIMIT 100"))  # noqa: S608 - literals only
-            for facet in FACETS
-        }
+    listed = "SELECT value, pairs FROM memory.facet_{} LIMIT 100"
+    return {facet: dict(snapshot.rows(listed.format(facet))) for facet in FACETS}
 
 
 @lru_cache(maxsize=1)
 def label_shape(snapshot: Snapshot) -> LabelShape:
     """Return what the labels of all pairs say."""
-    with snapshot.transaction() as tx:
-        return shape_of(tx, statements=_SQL)
+    return shape_of(snapshot, statements=_SQL)
 
 
 def find_pair(snapshot: Snapshot, key: PairKey) -> ListedPair | None:
     """Return a pair, None where there is none of these ids."""
-    with snapshot.transaction() as tx:
-        found = _listed(tx, "WHERE query_id = ? AND code_id = ?", [*key])
-    return found[0] if found else None
+    return next(iter(_listed(snapshot, "WHERE query_id = ? AND code_id = ?", [*key])), None)
 
 
 def pairs_beside(snapshot: Snapshot, pair: ListedPair) -> dict[str, ListedPair]:
     """Return the pairs before and after one in the list of all."""
-    with snapshot.transaction() as tx:
-        found = _listed(tx, "WHERE abs(number - ?) = 1 ORDER BY number", [pair.number])
+    found = _listed(snapshot, "WHERE abs(number - ?) = 1 ORDER BY number", [pair.number])
     return {"previous" if one.number < pair.number else "next": one for one in found}
 
 
 def pairs_of_query(snapshot: Snapshot, query_id: QueryId, limit: int = PAGE) -> list[ListedPair]:
     """Return a query's pairs, the best candidates first."""
-    with snapshot.transaction() as tx:
-        return _listed(tx, f"WHERE query_id = ? ORDER BY number LIMIT {limit}", [query_id])
+    return _listed(snapshot, f"WHERE query_id = ? ORDER BY number LIMIT {limit}", [query_id])
 
 
 def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
     """Return the recipes that judged a pair, the newest annotation first."""
-    with snapshot.transaction() as tx:
-        rows = tx.rows(
-            "SELECT recipe_id FROM annotations WHERE query_id = ? AND code_id = ? "
-            "ORDER BY annotated_at DESC, recipe_id",
-            [*key],
-        )
-    return [recipe_id for (recipe_id,) in rows]
+    return snapshot.column(
+        "SELECT recipe_id FROM annotations WHERE query_id = ? AND code_id = ? "
+        "ORDER BY annotated_at DESC, recipe_id",
+        [*key],
+    )
 
 
 def people_on(snapshot: Snapshot, key: PairKey, labelled: Collection[str] = ()) -> list[GivenVote]:
@@ -292,14 +282,7 @@ class Scored(Record):
 @lru_cache(maxsize=1)
 def scored_methods(snapshot: Snapshot) -> list[Scored]:
     """Return the mean scores of all methods, by benchmark, the metrics of each in their order."""
-    return snapshot.records(
-        Scored,
-        "SELECT benchmark_id, coalesce(name, benchmark_id) AS benchmark, method, method_key, "
-        "metric, avg(value) AS mean, count(*) AS queries, "
-        "nullif(1.96 * stddev_samp(value) / sqrt(count(*)), 0) AS half FROM scores "
-        "JOIN evaluations USING (benchmark_id, method_key) LEFT JOIN benchmarks "
-        "USING (benchmark_id) GROUP BY ALL ORDER BY benchmark, benchmark_id, metric, mean DESC",
-    )
+    return snapshot.records(Scored, _SQL["scored_methods"])
 
 
 class QueryScore(Record):
@@ -336,17 +319,12 @@ def scores_of_queries(
         order: Which come first.
         limit: How many at most.
     """
-    direction = "DESC" if order == "best" else "ASC"
-    of_one = (
-        "SELECT query_id, value FROM scores WHERE benchmark_id = $benchmark AND metric = $metric"
-    )
-    return snapshot.records(
-        QueryScore,
-        f"SELECT query_id, coalesce(text, query_id) AS query, a.value, b.value AS other, "  # noqa: S608 - literals only
-        "query_id IN (SELECT query_id FROM memory.shown_queries) AS has_pairs "
-        f"FROM ({of_one} AND method_key = $method) AS a "
-        f"LEFT JOIN ({of_one} AND method_key = $other) AS b USING (query_id) "
-        "LEFT JOIN queries USING (query_id) "
-        f"ORDER BY a.value - coalesce(b.value, 0) {direction}, query_id LIMIT {limit}",
-        {"benchmark": benchmark_id, "metric": metric, "method": methods[0], "other": methods[1]},
-    )
+    given = {
+        "benchmark": benchmark_id,
+        "metric": metric,
+        "method": methods[0],
+        "other": methods[1],
+        "ascending": order == "worst",
+        "limit": limit,
+    }
+    return snapshot.records(QueryScore, _SQL["scores_of_queries"], given)

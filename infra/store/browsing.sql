@@ -118,3 +118,23 @@ FROM memory.pairs WHERE label IS NOT NULL AND rank IS NOT NULL GROUP BY rank ORD
 -- bases
 SELECT support, path, count(*) AS judgements FROM memory.pairs
 WHERE support <> '' GROUP BY support, path ORDER BY judgements DESC, support, path;
+
+-- scored_methods
+SELECT benchmark_id, coalesce(name, benchmark_id) AS benchmark, method, method_key, metric,
+    avg(value) AS mean, count(*) AS queries,
+    nullif(1.96 * stddev_samp(value) / sqrt(count(*)), 0) AS half
+FROM scores JOIN evaluations USING (benchmark_id, method_key)
+LEFT JOIN benchmarks USING (benchmark_id)
+GROUP BY ALL ORDER BY benchmark, benchmark_id, metric, mean DESC
+
+-- scores_of_queries
+WITH scored AS (
+    SELECT query_id, value, method_key FROM scores
+    WHERE benchmark_id = $benchmark AND metric = $metric
+)
+SELECT query_id, coalesce(text, query_id) AS query, a.value, b.value AS other,
+    query_id IN (SELECT query_id FROM memory.shown_queries) AS has_pairs
+FROM (SELECT query_id, value FROM scored WHERE method_key = $method) AS a
+LEFT JOIN (SELECT query_id, value FROM scored WHERE method_key = $other) AS b USING (query_id)
+LEFT JOIN queries USING (query_id)
+ORDER BY if($ascending, 1, -1) * (a.value - coalesce(b.value, 0)), query_id LIMIT $limit

@@ -7,18 +7,9 @@ import pyarrow as pa
 
 from infra.ids import CodeId, PairKey, QueryId, SearchId
 from infra.records import Candidate
-from infra.store.database import Database
+from infra.store.database import Database, statements_beside
 
-# SQL of each collection with the candidates of its searches. A search names only the first of the
-# collections over the same codes; to the others belong those of their queries and codes.
-CANDIDATES_OF_COLLECTIONS = """(
-    SELECT collection, search_id, query_id, code_id
-    FROM candidates JOIN (SELECT collection, search_id FROM searches) USING (search_id)
-    UNION
-    SELECT collection, search_id, query_id, code_id
-    FROM candidates JOIN collection_queries USING (query_id)
-    SEMI JOIN collection_codes USING (collection, code_id)
-)"""
+_SQL = statements_beside(__file__)
 
 
 def record_search(
@@ -66,17 +57,8 @@ def queries_without_candidates(
 
 def count_unjudged(database: Database, search_id: SearchId, collection: str) -> tuple[int, int]:
     """Return the number of unjudged pairs of a search, and of queries that have no others."""
-    with database.transaction() as tx:
-        ((pairs, queries),) = tx.rows(
-            "WITH judged AS (SELECT DISTINCT query_id, code_id FROM annotations "
-            "WHERE status <> 'failed'), found AS (SELECT query_id, count(*) AS pairs, "
-            "count(judged.code_id) AS judged FROM candidates SEMI JOIN "
-            "(SELECT query_id FROM collection_queries WHERE collection = ?) USING (query_id) "
-            "LEFT JOIN judged USING (query_id, code_id) WHERE search_id = ? GROUP BY query_id) "
-            "SELECT coalesce(sum(pairs - judged), 0), count(*) FILTER (judged = 0) FROM found",
-            [collection, search_id],
-        )
-    return int(pairs), int(queries)
+    [(pairs, queries)] = database.rows(_SQL["unjudged"], [collection, search_id])
+    return pairs, queries
 
 
 def add_candidates(
@@ -131,30 +113,16 @@ def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
 
     Among them are those that name another collection and found candidates of this one.
     """
-    rows = database.rows(
-        "WITH found AS (SELECT collection, search_id FROM searches UNION "  # noqa: S608 - literals only
-        f"SELECT collection, search_id FROM {CANDIDATES_OF_COLLECTIONS}) "
-        "SELECT found.collection, search_id FROM found JOIN searches USING (search_id) "
-        "ORDER BY created_at, search_id"
-    )
     found: dict[str, list[SearchId]] = {}
-    for collection, search_id in rows:
+    for collection, search_id in database.rows(_SQL["searches_by_collection"]):
         found.setdefault(collection, []).append(search_id)
     return found
 
 
 def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:
     """Return the keys of several searches' pairs in a collection, each once."""
-    rows = database.rows(
-        "SELECT query_id, code_id FROM candidates "
-        "JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
-        "USING (query_id) "
-        "SEMI JOIN (SELECT code_id FROM collection_codes WHERE collection = ?) USING (code_id) "
-        "WHERE list_contains(?, search_id) GROUP BY ALL "
-        "ORDER BY any_value(position), min(rank), code_id",
-        [collection, collection, list(search_ids)],
-    )
-    return [PairKey(*row) for row in rows]
+    given = {"collection": collection, "searches": list(search_ids)}
+    return [PairKey(*row) for row in database.rows(_SQL["pairs"], given)]
 
 
 def encoders_of(database: Database, search_ids: Sequence[SearchId]) -> list[str]:
@@ -176,3 +144,16 @@ def candidate_codes(
         "USING (query_id) WHERE list_contains(?, search_id) ORDER BY code_id",
         [collection, list(search_ids)],
     )
+
+
+def candidates_of(
+    database: Database, search_id: SearchId, queries: Sequence[QueryId]
+) -> dict[QueryId, list[CodeId]]:
+    """Return query → the ids of its candidates in a search, for those of the queries with any."""
+    with database.transaction() as tx, tx.table("wanted", {"query_id": list(queries)}):
+        rows = tx.rows(
+            "SELECT query_id, list(code_id) FROM candidates SEMI JOIN wanted USING (query_id) "
+            "WHERE search_id = ? GROUP BY query_id",
+            [search_id],
+        )
+    return dict(rows)

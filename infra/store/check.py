@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
-
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.journal import fault_of
 from infra.settings import StoreSettings
-from infra.store.database import DatabaseFile, require_version
+from infra.store.database import Transaction
+from infra.store.database_file import DatabaseFile, require_version
 from infra.store.vectors import VectorFile
 
 _PAIR = "query_id, code_id, recipe_id"
@@ -37,7 +36,8 @@ _COUNTED = ("queries", "codes", "candidates", "annotations", "llm_calls", "execu
 def row_counts(settings: StoreSettings) -> dict[str, int]:
     """Return table → number of its rows, of the large tables."""
     with DatabaseFile(settings).connected() as connection:
-        return {table: _number(connection, f"FROM {table}") for table in _COUNTED}
+        tx = Transaction(connection)
+        return {table: tx.count(f"SELECT count(*) FROM {table}") for table in _COUNTED}  # noqa: S608 - literals
 
 
 def faults_of(settings: StoreSettings) -> Iterator[str]:
@@ -51,8 +51,9 @@ def faults_of(settings: StoreSettings) -> Iterator[str]:
     try:
         with database.connected() as connection:
             require_version(connection, database.path)
-            yield from _faults_of_rows(connection)
-            files = connection.execute("SELECT DISTINCT file, items FROM vector_files").fetchall()
+            tx = Transaction(connection)
+            yield from _faults_of_rows(tx)
+            files = tx.rows("SELECT DISTINCT file, items FROM vector_files")
     except (StoreLockedError, StoreVersionError):
         raise
     except StoreError as error:
@@ -65,22 +66,22 @@ def faults_of(settings: StoreSettings) -> Iterator[str]:
         yield f"{settings.journal} is damaged: {fault}"
 
 
-def _faults_of_rows(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    for table, columns, target in _REFERENCES:
-        if number := _number(connection, f"FROM {table} ANTI JOIN {target} USING ({columns})"):
-            yield f"rows of {table} that name one that {target} lacks: {number:,}"
-    for table in ("llm_calls", "executions"):
-        of_pairs = f"SELECT {_PAIR} FROM {table} GROUP BY ALL HAVING max(ordinal) + 1 <> count(*)"  # noqa: S608
-        if number := _number(connection, f"FROM ({of_pairs})"):
-            yield f"annotations with another number of {table} than were stored: {number:,}"
-    twice = f"SELECT {_PAIR} FROM annotations GROUP BY ALL HAVING count(*) > 1"  # noqa: S608
-    if number := _number(connection, f"FROM ({twice})"):
-        yield f"annotations that are there more than once: {number:,}"
-
-
-def _number(connection: duckdb.DuckDBPyConnection, rows: str) -> int:
-    found = connection.execute(f"SELECT count(*) {rows}").fetchone()
-    return int(found[0]) if found else 0
+def _faults_of_rows(tx: Transaction) -> Iterator[str]:
+    faults = [
+        (f"rows of {table} that name one that {target} lacks",
+         f"{table} ANTI JOIN {target} USING ({columns})")
+        for table, columns, target in _REFERENCES
+    ]  # fmt: skip
+    annotations = f"(SELECT {_PAIR} FROM {{}} GROUP BY ALL HAVING {{}})"  # noqa: S608
+    faults += [
+        (f"annotations with another number of {table} than were stored",
+         annotations.format(table, "max(ordinal) + 1 <> count(*)"))
+        for table in ("llm_calls", "executions")
+    ]  # fmt: skip
+    twice = annotations.format("annotations", "count(*) > 1")
+    for fault, rows in (*faults, ("annotations that are there more than once", twice)):
+        if number := tx.count(f"SELECT count(*) FROM {rows}"):  # noqa: S608 - literals
+            yield f"{fault}: {number:,}"
 
 
 def _fault_of_vectors(file: Path, items: int) -> str:

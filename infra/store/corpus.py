@@ -1,11 +1,7 @@
 """Tables of the collect stage: collections with their queries, codes and own labels."""
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 
 import pyarrow as pa
 
@@ -13,148 +9,10 @@ from infra.collected import Content, StoredCollection
 from infra.draws import ALL, Draw
 from infra.errors import StoreError
 from infra.ids import CodeId
-from infra.records import Code, Label, Query, SourceInfo
+from infra.records import Code, Query, SourceInfo
 from infra.store.database import Database, Transaction
+from infra.store.temp_tables import BufferedContent, buffer_to_disk
 from infra.store.votes import record_votes
-
-
-def insert_texts(
-    tx: Transaction, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
-) -> None:
-    """Store the texts of queries and codes that are not stored yet.
-
-    Raises:
-        StoreError: An id is stored with another text.
-    """
-    for kind, identity, rows in (
-        ("queries", "query_id", [{"query_id": one.query_id, "text": one.text} for one in queries]),
-        ("codes", "code_id", [{"code_id": one.code_id, "text": one.text} for one in codes]),
-    ):
-        tx.insert(kind, rows, on_conflict="ignore")
-        if rows:
-            with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
-                refuse_other_text(tx, kind, identity)
-
-
-def refuse_other_text(tx: Transaction, kind: str, identity: str) -> None:
-    """Refuse texts of a table ``incoming`` whose ids other texts have.
-
-    Ids are 128 bits of a hash, and nobody finds two texts with one. If somebody did, what was
-    judged of the one would be believed of the other.
-
-    Raises:
-        StoreError: There is one.
-    """
-    found = tx.rows(
-        f"SELECT {identity} FROM incoming JOIN {kind} USING ({identity}) "  # noqa: S608 - literals
-        f"WHERE incoming.text <> {kind}.text LIMIT 1"
-    )
-    if found:
-        raise StoreError(
-            f"two texts have the id {found[0][0]}, one of which was made for that: leave it out of "
-            "the source; nothing was stored"
-        )
-
-
-_BATCH = 2_048  # rows
-_TEXT = pa.string()
-_POSITION = {"position": pa.int32()}
-_QUERY = dict.fromkeys(Query.model_fields, _TEXT)
-_CODE = dict.fromkeys(Code.model_fields, _TEXT) | {
-    "first_line": pa.int32(),
-    "last_line": pa.int32(),
-    "parameters": pa.list_(_TEXT),
-}
-_LABEL = dict.fromkeys(Label.model_fields, _TEXT) | {"relevance": pa.float64()}
-
-
-class Spool:
-    """Rows of any number in little memory: written one by one, then read back as Arrow batches.
-
-    Args:
-        schema: Column → type.
-        folder: Where the file is; it has no name there, so that a killed process leaves nothing.
-    """
-
-    def __init__(self, schema: Mapping[str, pa.DataType], folder: Path) -> None:
-        self.rows = 0
-        self._schema = pa.schema(schema)
-        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
-        options = pa.ipc.IpcWriteOptions(compression="zstd")
-        self._writer = pa.ipc.new_stream(self._file, self._schema, options=options)
-        self._waiting: list[Mapping[str, object]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._file.close()
-
-    def add(self, row: Mapping[str, object]) -> None:
-        """Add a row, column → value."""
-        self._waiting.append(row)
-        self.rows += 1
-        if len(self._waiting) == _BATCH:
-            self._write()
-
-    def read(self) -> pa.RecordBatchReader:
-        """Return all rows so far, in their order; none can be added afterwards."""
-        if self._waiting:
-            self._write()
-        self._writer.close()
-        self._file.seek(0)
-        return pa.ipc.open_stream(self._file)
-
-    def _write(self) -> None:
-        batch = pa.RecordBatch.from_pylist(self._waiting, schema=self._schema)
-        self._writer.write_batch(batch)
-        self._waiting = []
-
-
-class SpooledContent(NamedTuple):
-    """A content that was read to its end; the rows of queries and codes have positions."""
-
-    queries: Spool
-    codes: Spool
-    labels: Spool
-
-
-@contextmanager
-def spooled(
-    content: Content, folder: Path, advance: Callable[[int], object]
-) -> Iterator[SpooledContent]:
-    """Read a content into files in a folder, which are gone after the ``with``.
-
-    Args:
-        content: What to read.
-        folder: Where the files are.
-        advance: Called with the number of items that were read since its last call.
-
-    Raises:
-        SourceError: See `Content.items`.
-    """
-    with (
-        Spool(_POSITION | _QUERY, folder) as queries,
-        Spool(_POSITION | _CODE, folder) as codes,
-        Spool(_LABEL, folder) as labels,
-    ):
-        number = 0
-        for number, item in enumerate(content.items(), 1):
-            if isinstance(item, Label):
-                labels.add(dict(item))
-            else:
-                spool = queries if isinstance(item, Query) else codes
-                spool.add({"position": spool.rows, **dict(item)})
-            if not number % _BATCH:
-                advance(_BATCH)
-        advance(number % _BATCH)
-        yield SpooledContent(queries, codes, labels)
-
 
 _OWN_TABLES = (
     *("collections", "dropped", "collection_sources"),
@@ -166,6 +24,58 @@ _LEAST_MB, _MB_PER_MILLION = 128, 128
 _READING_MB = 1_024  # DuckDB's own while it joins and sorts texts
 _LANGUAGE = "if(language = '', 'python', language)"  # where its source names none it is Python
 _INDEXED = ("queries", "codes", "collection_queries", "collection_codes")
+_QUERIES = (
+    "SELECT query_id, text, origin, split FROM collection_queries JOIN queries USING (query_id) "
+    "WHERE collection = $1"
+)
+_CODES = (
+    "SELECT * EXCLUDE (collection, position) FROM collection_codes JOIN codes USING (code_id) "
+    "WHERE collection = $1"
+)
+_PLACE = "coalesce(nullif(url, ''), nullif(origin, ''), code_id)"
+
+
+def insert_texts(
+    tx: Transaction, queries: Iterable[Query] = (), codes: Iterable[Code] = ()
+) -> None:
+    """Store the texts of queries and codes that are not stored yet.
+
+    Raises:
+        StoreError: An id is stored with another text.
+    """
+    for kind, identity, texts in (
+        ("queries", "query_id", [(one.query_id, one.text) for one in queries]),
+        ("codes", "code_id", [(one.code_id, one.text) for one in codes]),
+    ):
+        if texts:
+            ids, bodies = zip(*texts, strict=True)
+            columns = pa.table({identity: list(ids), "text": list(bodies)})
+            _insert_texts(tx, kind, identity, columns.to_reader)
+
+
+def _insert_texts(
+    tx: Transaction, kind: str, identity: str, read: Callable[[], pa.RecordBatchReader]
+) -> None:
+    """Store texts that are read twice, and refuse those whose ids other texts have.
+
+    Ids are 128 bits of a hash, and nobody finds two texts with one. If somebody did, what was
+    judged of the one would be believed of the other.
+
+    Raises:
+        StoreError: There is one.
+    """
+    with tx.stream("incoming", read()):
+        tx.execute(f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming")  # noqa: S608
+    with tx.stream("incoming", read()):
+        found = tx.column(
+            f"SELECT {identity} FROM incoming JOIN {kind} USING ({identity}) "  # noqa: S608 - literals
+            f"WHERE incoming.text <> {kind}.text LIMIT 1"
+        )
+    if found:
+        raise StoreError(
+            f"two texts have the id {found[0]}, one of which was made for that: leave it out of "
+            "the source; nothing was stored"
+        )
 
 
 def collections_of(database: Database, fingerprint: str) -> list[StoredCollection]:
@@ -210,11 +120,11 @@ def replace_collections(
     with ExitStack() as stack:
         stack.enter_context(database.space())
         files = {
-            name: stack.enter_context(spooled(content, database.settings.folder, advance))
+            name: stack.enter_context(buffer_to_disk(content, database.settings.folder, advance))
             for name, content in contents.items()
         }
         with database.transaction() as tx:
-            rows = sum(spool.rows for content in files.values() for spool in content)
+            rows = sum(table.rows for content in files.values() for table in content)
             rows += sum(tx.count(f"SELECT count(*) FROM {table}") for table in _INDEXED)  # noqa: S608
             tx.limit_memory(_LEAST_MB + rows * _MB_PER_MILLION // 10**6)
             for name, content in contents.items():
@@ -253,18 +163,13 @@ def _insert_info(
     )
 
 
-def _insert_content(tx: Transaction, collection: str, content: SpooledContent) -> None:
-    for kind, identity, spool in (
+def _insert_content(tx: Transaction, collection: str, content: BufferedContent) -> None:
+    for kind, identity, table in (
         ("queries", "query_id", content.queries),
         ("codes", "code_id", content.codes),
     ):
-        with tx.stream("incoming", spool.read()):
-            tx.execute(
-                f"INSERT OR IGNORE INTO {kind} SELECT {identity}, text FROM incoming"  # noqa: S608
-            )
-        with tx.stream("incoming", spool.read()):
-            refuse_other_text(tx, kind, identity)
-        with tx.stream("incoming", spool.read()):
+        _insert_texts(tx, kind, identity, table.read)
+        with tx.stream("incoming", table.read()):
             tx.execute(
                 f"INSERT INTO collection_{kind} BY NAME "  # noqa: S608 - literals above
                 "SELECT $1 AS collection, * EXCLUDE (text) FROM incoming",
@@ -282,9 +187,6 @@ def documented_by_language(database: Database, collection: str) -> dict[str, tup
     """  # noqa: S608 - a literal above
     rows = database.rows(query, [collection])
     return {language: (with_, without) for language, with_, without in rows}
-
-
-_PLACE = "coalesce(nullif(url, ''), nullif(origin, ''), code_id)"
 
 
 def places_of(
@@ -351,13 +253,7 @@ def functions_of(database: Database, code_id: CodeId) -> list[Code]:
 
 def load_queries(database: Database, collection: str) -> list[Query]:
     """Return a collection's queries in the source's order."""
-    return database.records(
-        Query,
-        "SELECT query_id, text, origin, split "
-        "FROM collection_queries JOIN queries USING (query_id) "
-        "WHERE collection = ? ORDER BY position",
-        [collection],
-    )
+    return database.records(Query, f"{_QUERIES} ORDER BY position", [collection])
 
 
 def load_codes(
@@ -365,38 +261,23 @@ def load_codes(
 ) -> list[Code]:
     """Return a collection's codes, those with an id in ``only`` if given, in the source's order."""
     wanted = None if only is None else list(only)
-    return database.records(
-        Code,
-        "SELECT * EXCLUDE (collection, position) FROM collection_codes "
-        "JOIN codes USING (code_id) WHERE collection = ? "
-        "AND (?::VARCHAR[] IS NULL OR code_id IN (SELECT unnest(?::VARCHAR[]))) "
-        "ORDER BY position",
-        [collection, wanted, wanted],
-    )
+    chosen = "($2::VARCHAR[] IS NULL OR code_id IN (SELECT unnest($2::VARCHAR[])))"
+    return database.records(Code, f"{_CODES} AND {chosen} ORDER BY position", [collection, wanted])
 
 
 def query_columns(database: Database, collection: str) -> pa.Table:
     """Return the fields of a collection's queries as columns, ascending by id."""
     with database.transaction() as tx:
         tx.limit_memory(_READING_MB)
-        return tx.arrow(
-            "SELECT query_id, text, origin, split "
-            "FROM collection_queries JOIN queries USING (query_id) "
-            "WHERE collection = ? ORDER BY query_id",
-            [collection],
-        )
+        return tx.arrow(f"{_QUERIES} ORDER BY query_id", [collection])
 
 
 def code_columns(database: Database, collection: str, language: str = "") -> pa.Table:
     """Return the fields of a collection's codes, or those in a language, ascending by id."""
     with database.transaction() as tx:
         tx.limit_memory(_READING_MB)
-        return tx.arrow(
-            "SELECT * EXCLUDE (collection, position) "  # noqa: S608 - a literal above
-            "FROM collection_codes JOIN codes USING (code_id) "
-            f"WHERE collection = $1 AND $2 IN ('', {_LANGUAGE}) ORDER BY code_id",
-            [collection, language],
-        )
+        of_language = f"$2 IN ('', {_LANGUAGE})"
+        return tx.arrow(f"{_CODES} AND {of_language} ORDER BY code_id", [collection, language])
 
 
 def label_columns(database: Database, collection: str, origin: str) -> pa.Table:

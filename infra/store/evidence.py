@@ -7,15 +7,11 @@ model calls, its executions. No row becomes a Python object.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from infra.ids import PairKey, RecipeId
-from infra.records import Record
 from infra.store.database import Database, Transaction
-from infra.store.labels import IN_BASIS, CurrentLabels, labels_in
 
 _MEMORY_MB = 1_024  # DuckDB's own while it sorts; what is more goes to files beside the database
 _PART = 65_536  # annotations that are sorted at once, with all their rows
@@ -170,117 +166,3 @@ def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
         offsets = pa.array(np.append(starts, of_kind.sum()), pa.int32())
         columns[name] = pa.ListArray.from_arrays(offsets, values.filter(pa.array(of_kind)))
     return pa.RecordBatch.from_pydict(columns)
-
-
-_LABELS = """
-    SELECT query_id, code_id, relevance, origin, fresh, '' AS note
-    FROM current_labels WHERE status = 'labelled' ORDER BY query_id, code_id
-"""
-_UNDECIDED = """
-    SELECT query_id, code_id, coalesce(disagreement, reason) AS reason
-    FROM (SELECT *, votes[1].recipe_id AS recipe_id FROM current_labels
-          WHERE status = 'undecided') AS undecided
-    JOIN annotations USING (query_id, code_id, recipe_id)
-    ORDER BY query_id, code_id
-"""
-
-
-class Decided(NamedTuple):
-    """The agents' labels of a collection's candidates, in columns ascending by query and code.
-
-    Attributes:
-        labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``note``, ``fresh``: whether
-            the recipe in use has judged the pair; others wait to be judged anew.
-        undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
-            which no label has more than half.
-        unfinished: Number of pairs without a label that a later run may give one.
-        queries: The ids of the queries with an annotation.
-        basis: ``query_id``, ``code_id``, ``recipe_id``, ``round``: the annotations that this rests
-            on.
-    """
-
-    labels: pa.Table
-    undecided: pa.Table
-    unfinished: int
-    queries: pa.Array
-    basis: pa.Table
-
-
-def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
-    """Return the current labels, and the pairs without."""
-    with labels_in(database, labels) as tx:
-        return Decided(
-            labels=tx.arrow(_LABELS),
-            undecided=tx.arrow(_UNDECIDED),
-            unfinished=tx.count(
-                "SELECT count(*) FROM current_labels WHERE status IN ('unfinished', 'failed')"
-            ),
-            queries=tx.arrow("SELECT DISTINCT query_id FROM current_labels")[
-                "query_id"
-            ].combine_chunks(),
-            basis=tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"),
-        )
-
-
-class StoredReply(Record):
-    """A reply of an agent that is the same for all candidates of a query."""
-
-    query_id: str
-    recipe_id: str
-    model: str
-    reply: str
-
-
-def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> list[StoredReply]:
-    """Return an agent's replies about queries, by query, recipe and their order, each once.
-
-    Args:
-        database: The store.
-        labels: The labels; replies on whose pairs no label rests are left out.
-        role: The agent's.
-    """
-    with labels_in(database, labels) as tx:
-        return tx.records(
-            StoredReply,
-            "SELECT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
-            f"FROM llm_calls {IN_BASIS} WHERE role = ? AND status = 'ok' "
-            "GROUP BY ALL ORDER BY query_id, recipe_id, min(ordinal), reply",
-            [role],
-        )
-
-
-def find_judged(database: Database, query: str, code: str) -> list[tuple[PairKey, RecipeId]]:
-    """Return the keys and recipes of all annotations of pairs that are named so, newest first.
-
-    Args:
-        database: The store.
-        query: How the query's id begins, or a part of its text in upper or lower case.
-        code: Likewise of the code, such as the function's name.
-    """
-    rows = database.rows(
-        "SELECT query_id, code_id, recipe_id FROM annotations "
-        "JOIN queries USING (query_id) JOIN codes USING (code_id) "
-        "WHERE CASE WHEN regexp_full_match($1, 'q[0-9a-f]+') THEN starts_with(query_id, $1) "
-        "ELSE contains(lower(queries.text), lower($1)) END "
-        "AND CASE WHEN regexp_full_match($2, 'c[0-9a-f]+') THEN starts_with(code_id, $2) "
-        "ELSE contains(lower(codes.text), lower($2)) END "
-        "ORDER BY query_id, code_id, annotated_at DESC, annotations.rowid DESC",
-        [" ".join(query.split()), code],
-    )
-    return [(PairKey(query_id, code_id), recipe_id) for query_id, code_id, recipe_id in rows]
-
-
-def judged_beside(database: Database, key: PairKey) -> list[PairKey | None]:
-    """Return the judged pairs before and after one: by query, then by rank."""
-    [(before, after)] = database.rows(
-        "WITH places AS (SELECT query_id, min(position) AS position FROM collection_queries "
-        "GROUP BY query_id), ranks AS (SELECT query_id, code_id, min(rank) AS rank FROM candidates "
-        "GROUP BY query_id, code_id) SELECT before, after FROM (SELECT query_id, code_id, "
-        "lag([query_id, code_id]) OVER w AS before, lead([query_id, code_id]) OVER w AS after "
-        "FROM (SELECT DISTINCT query_id, code_id FROM annotations) LEFT JOIN places USING "
-        "(query_id) LEFT JOIN ranks USING (query_id, code_id) "
-        "WINDOW w AS (ORDER BY position, query_id, rank, code_id)) "
-        "WHERE query_id = ? AND code_id = ?",
-        [*key],
-    )
-    return [PairKey(*one) if one else None for one in (before, after)]

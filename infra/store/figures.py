@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from infra.draws import ALL, Draw
-from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
+from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from infra.store.corpus import drawn_queries
-from infra.store.database import Database, Parameters, Transaction, statements_beside
+from infra.store.database import Database, Parameters, Queries, Transaction, statements_beside
 from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
 from infra.summaries import (
     Cost,
@@ -25,6 +25,30 @@ _TEST_CASE = (
     r"(?m)^(?:[ \t]*(?:async[ \t]+)?def[ \t]+test"
     r"|(?:(?:async\s+)?function\s+|(?:const|let|var)\s+)test\w*|func[ \t]+Test)"
 )
+_QUANTITIES = ("tokens", "usd", "seconds")
+
+
+class Mean(Record):
+    """Mean and variance of a quantity over pairs."""
+
+    mean: float
+    variance: float = 0.0
+
+
+class PairMeans(Record):
+    """Mean tokens, price and time of judging a pair.
+
+    Attributes:
+        pairs: Number of the pairs.
+        tokens: Tokens sent and received.
+        usd: Their price in US dollars; None is unknown, which is not 0.
+        seconds: Seconds from a pair's start to its end.
+    """
+
+    pairs: int
+    tokens: Mean
+    usd: Mean | None
+    seconds: Mean
 
 
 def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
@@ -45,13 +69,13 @@ def label_figures(database: Database, labels: CurrentLabels) -> LabelFigures:
 
 
 def shape_of(
-    tx: Transaction, parameters: Parameters = (), statements: Mapping[str, str] = _SQL
+    queries: Queries, parameters: Parameters = (), statements: Mapping[str, str] = _SQL
 ) -> LabelShape:
     """Return what labels say, by the statements ``matches``, ``ranks`` and ``bases``."""
     return LabelShape(
-        matches=dict(tx.rows(statements["matches"])),
-        ranks=tuple(tx.records(RankCounts, statements["ranks"], parameters)),
-        bases=tuple(tx.rows(statements["bases"])),
+        matches=dict(queries.rows(statements["matches"])),
+        ranks=tuple(queries.records(RankCounts, statements["ranks"], parameters)),
+        bases=tuple(queries.rows(statements["bases"])),
     )
 
 
@@ -90,8 +114,7 @@ def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
     """Return the recipes of the judgements that the current labels rest on, ascending."""
     with labels_in(database, labels) as tx:
-        rows = tx.rows("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
-    return [recipe_id for (recipe_id,) in rows]
+        return tx.column("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
 
 
 def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
@@ -101,32 +124,6 @@ def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
         f"FROM {table} {IN_BASIS} GROUP BY value ORDER BY value"
     )
     return dict(rows)
-
-
-_QUANTITIES = ("tokens", "usd", "seconds")
-
-
-class Mean(Record):
-    """Mean and variance of a quantity over pairs."""
-
-    mean: float
-    variance: float = 0.0
-
-
-class PairMeans(Record):
-    """Mean tokens, price and time of judging a pair.
-
-    Attributes:
-        pairs: Number of the pairs.
-        tokens: Tokens sent and received.
-        usd: Their price in US dollars; None is unknown, which is not 0.
-        seconds: Seconds from a pair's start to its end.
-    """
-
-    pairs: int
-    tokens: Mean
-    usd: Mean | None
-    seconds: Mean
 
 
 def pair_means(
@@ -148,16 +145,15 @@ def pair_means(
         for name in _QUANTITIES
     )
     sent_usd, received_usd = prices or (None, None)
-    with database.transaction() as tx:
-        [found] = tx.dicts(
-            _SQL["pair_means"].replace("{figures}", figures),
-            {
-                "model": model,
-                "configuration": configuration,
-                "sent_usd": sent_usd,
-                "received_usd": received_usd,
-            },
-        )
+    [found] = database.dicts(
+        _SQL["pair_means"].replace("{figures}", figures),
+        {
+            "model": model,
+            "configuration": configuration,
+            "sent_usd": sent_usd,
+            "received_usd": received_usd,
+        },
+    )
     if not found["pairs"]:
         return None
     return PairMeans.model_validate(found | ({} if prices else {"usd": None}))
@@ -165,23 +161,9 @@ def pair_means(
 
 def recent_replies(database: Database, model: str, configuration: str) -> tuple[int, list[str]]:
     """Return how many pairs a model has judged last, some hundreds at most, and replies' keys."""
-    with database.transaction() as tx:
-        given = {"model": model, "configuration": configuration}
-        [(pairs, keys)] = tx.rows(_SQL["recent_replies"], given)
+    given = {"model": model, "configuration": configuration}
+    [(pairs, keys)] = database.rows(_SQL["recent_replies"], given)
     return pairs, keys or []
-
-
-_KEY = "query_id, code_id, recipe_id"
-
-
-class GroupMean(Record):
-    """A method's mean in a metric over the queries with so many matches."""
-
-    method: str
-    metric: str
-    matches: int
-    value: float
-    queries: int
 
 
 def count_by_rank(
@@ -211,32 +193,7 @@ def pair_costs(
         of_queries: The agents whose replies pairs share.
     """
     with labels_in(database, labels) as tx:
-        return tx.records(
-            PairCost,
-            "WITH pairs AS ("  # noqa: S608 - literals only
-            f"  SELECT {_KEY}, seconds AS taken, "
-            "  CASE WHEN starts_with(path, 'clear_') THEN 'clear' "
-            "  WHEN starts_with(path, 'unclear_') THEN 'unclear' "
-            "  WHEN starts_with(path, 'claims_') THEN 'by claims' ELSE 'other' END AS kind "
-            f"  FROM annotations {IN_BASIS}), "
-            "shares AS ("
-            "  SELECT *, CASE WHEN list_contains(?::VARCHAR[], role) THEN 1 / count(*) OVER ("
-            "  PARTITION BY recipe_id, role, prompt_digest, attempt) ELSE 1 END AS share "
-            f"  FROM llm_calls {IN_BASIS}), "
-            "calls AS ("
-            f"  SELECT {_KEY}, sum(share * seconds) AS seconds, sum(share * cost_usd) AS dollars, "
-            f"  count(*) - count(cost_usd) AS unpriced FROM shares GROUP BY {_KEY}), "
-            "runs AS ("
-            f"  SELECT {_KEY}, sum(seconds) AS seconds FROM executions {IN_BASIS} "
-            f"  GROUP BY {_KEY}) "
-            "SELECT kind, count(*) AS pairs, "
-            "sum(greatest(taken, coalesce(calls.seconds, 0) + coalesce(runs.seconds, 0))) "
-            "AS seconds, "
-            "CASE WHEN coalesce(sum(unpriced), 0) > 0 THEN NULL ELSE coalesce(sum(dollars), 0) END "
-            f"AS dollars FROM pairs LEFT JOIN calls USING ({_KEY}) "
-            f"LEFT JOIN runs USING ({_KEY}) GROUP BY kind ORDER BY kind",
-            [list(of_queries)],
-        )
+        return tx.records(PairCost, _SQL["pair_costs"], {"of_queries": list(of_queries)})
 
 
 def count_programs(
@@ -250,59 +207,5 @@ def count_programs(
         executed: The outcomes of a program that ran to its end or to a failing assertion.
     """
     with labels_in(database, labels) as tx:
-        [counts] = tx.records(
-            ProgramCounts,
-            "WITH latest AS ("  # noqa: S608 - literals only
-            f"  SELECT program, outcome FROM executions {IN_BASIS} "
-            f"  QUALIFY row_number() OVER (PARTITION BY {_KEY} ORDER BY ordinal DESC) = 1) "
-            "SELECT count(*) AS programs, "
-            "coalesce(sum(len(regexp_extract_all(program, ?))), 0)::BIGINT AS tests, "
-            "count(*) FILTER (list_contains(?::VARCHAR[], outcome)) AS executed FROM latest",
-            [_TEST_CASE, list(executed)],
-        )
-    return counts
-
-
-def candidates_of(
-    database: Database, search_id: SearchId, queries: Sequence[QueryId]
-) -> dict[QueryId, list[CodeId]]:
-    """Return query → the ids of its candidates in a search, for those of the queries with any."""
-    with database.transaction() as tx, tx.table("wanted", {"query_id": list(queries)}):
-        rows = tx.rows(
-            "SELECT query_id, list(code_id) FROM candidates SEMI JOIN wanted USING (query_id) "
-            "WHERE search_id = ? GROUP BY query_id",
-            [search_id],
-        )
-    return dict(rows)
-
-
-def group_means(
-    database: Database,
-    benchmark_id: BenchmarkId,
-    method_keys: Sequence[str],
-    metrics: Sequence[str],
-    matches: Mapping[str, int],
-) -> list[GroupMean]:
-    """Return the mean scores over the queries of each number of matches.
-
-    Args:
-        database: The store.
-        benchmark_id: The benchmark.
-        method_keys: The methods, in the order of the result.
-        metrics: The metrics.
-        matches: Query → number of relevant codes.
-    """
-    groups: dict[str, Sequence[object]] = {
-        "query_id": list(matches),
-        "matches": list(matches.values()),
-    }
-    with database.transaction() as tx, tx.table("groups", groups):
-        return tx.records(
-            GroupMean,
-            "SELECT method, metric, matches, avg(value) AS value, count(*) AS queries FROM scores "
-            "JOIN evaluations USING (benchmark_id, method_key) JOIN groups USING (query_id) "
-            "WHERE benchmark_id = ? AND list_contains(?, method_key) AND list_contains(?, metric) "
-            "GROUP BY method, method_key, metric, matches "
-            "ORDER BY list_position(?, method_key), metric, matches",
-            [benchmark_id, list(method_keys), list(metrics), list(method_keys)],
-        )
+        given = {"test_case": _TEST_CASE, "executed": list(executed)}
+        return tx.records(ProgramCounts, _SQL["programs"], given)[0]

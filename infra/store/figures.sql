@@ -87,3 +87,39 @@ SELECT count(*) AS tested, count(*) FILTER (
     QUALIFY row_number() OVER (PARTITION BY query_id, code_id, recipe_id ORDER BY ordinal) = 1
 ) JOIN annotations USING (query_id, code_id, recipe_id)
 WHERE verdict <> '' AND support IN ('valid_oracle', 'overruled')
+
+-- pair_costs
+WITH pairs AS (
+    SELECT query_id, code_id, recipe_id, seconds AS taken,
+        CASE WHEN starts_with(path, 'clear_') THEN 'clear'
+             WHEN starts_with(path, 'unclear_') THEN 'unclear'
+             WHEN starts_with(path, 'claims_') THEN 'by claims' ELSE 'other' END AS kind
+    FROM annotations SEMI JOIN basis USING (query_id, code_id, recipe_id)
+), shares AS (
+    SELECT *, CASE WHEN list_contains($of_queries::VARCHAR[], role) THEN 1 / count(*) OVER (
+        PARTITION BY recipe_id, role, prompt_digest, attempt) ELSE 1 END AS share
+    FROM llm_calls SEMI JOIN basis USING (query_id, code_id, recipe_id)
+), calls AS (
+    SELECT query_id, code_id, recipe_id, sum(share * seconds) AS seconds,
+        sum(share * cost_usd) AS dollars, count(*) - count(cost_usd) AS unpriced
+    FROM shares GROUP BY query_id, code_id, recipe_id
+), runs AS (
+    SELECT query_id, code_id, recipe_id, sum(seconds) AS seconds
+    FROM executions SEMI JOIN basis USING (query_id, code_id, recipe_id)
+    GROUP BY query_id, code_id, recipe_id
+)
+SELECT kind, count(*) AS pairs,
+    sum(greatest(taken, coalesce(calls.seconds, 0) + coalesce(runs.seconds, 0))) AS seconds,
+    CASE WHEN coalesce(sum(unpriced), 0) > 0 THEN NULL ELSE coalesce(sum(dollars), 0) END AS dollars
+FROM pairs LEFT JOIN calls USING (query_id, code_id, recipe_id)
+LEFT JOIN runs USING (query_id, code_id, recipe_id) GROUP BY kind ORDER BY kind
+
+-- programs
+WITH latest AS (
+    SELECT program, outcome FROM executions SEMI JOIN basis USING (query_id, code_id, recipe_id)
+    QUALIFY row_number() OVER (PARTITION BY query_id, code_id, recipe_id ORDER BY ordinal DESC) = 1
+)
+SELECT count(*) AS programs,
+    coalesce(sum(len(regexp_extract_all(program, $test_case))), 0)::BIGINT AS tests,
+    count(*) FILTER (list_contains($executed::VARCHAR[], outcome)) AS executed
+FROM latest

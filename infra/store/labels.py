@@ -10,19 +10,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+import pyarrow as pa
+
 from infra.ids import RecipeId, SearchId
 from infra.records import Record, Support
 from infra.store.annotations import label_origin
 from infra.store.database import Database, Transaction
 
 _MACROS = Path(__file__).with_name("labels.sql").read_text(encoding="utf-8")
-
-
 _LABELS = "CREATE TEMP TABLE current_labels AS FROM current_labels($labels)"
 _BASIS = """
     CREATE TEMP VIEW basis AS
     SELECT query_id, code_id, unnest(votes, recursive := true)
     FROM current_labels WHERE status <> 'failed'
+"""
+_DECIDED = """
+    SELECT query_id, code_id, relevance, origin, fresh, '' AS note
+    FROM current_labels WHERE status = 'labelled' ORDER BY query_id, code_id
+"""
+_UNDECIDED = """
+    SELECT query_id, code_id, coalesce(disagreement, reason) AS reason
+    FROM (SELECT *, votes[1].recipe_id AS recipe_id FROM current_labels
+          WHERE status = 'undecided') AS undecided
+    JOIN annotations USING (query_id, code_id, recipe_id)
+    ORDER BY query_id, code_id
 """
 IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
 
@@ -34,7 +45,7 @@ class JudgedBy(NamedTuple):
     met: str
 
 
-class Covered(NamedTuple):
+class Coverage(NamedTuple):
     """Annotations that count for a labelling round: ``recipe_id`` and ``met`` as in `JudgedBy`.
 
     Attributes:
@@ -65,7 +76,7 @@ class CurrentLabels(Record):
     collection: str
     search_ids: tuple[SearchId, ...]
     sets: tuple[tuple[RecipeId, ...], ...] = ()
-    covered: tuple[Covered, ...] = ()
+    covered: tuple[Coverage, ...] = ()
     support: tuple[Support, ...] = get_args(Support)
     fresh_only: bool = False
 
@@ -125,3 +136,67 @@ def judged_by(
             {"labels": labels.struct},
         )
     return [JudgedBy(*row) for row in rows]
+
+
+class Decided(NamedTuple):
+    """The agents' labels of a collection's candidates, in columns ascending by query and code.
+
+    Attributes:
+        labels: ``query_id``, ``code_id``, ``relevance``, ``origin``, ``note``, ``fresh``: whether
+            the recipe in use has judged the pair; others wait to be judged anew.
+        undecided: ``query_id``, ``code_id``, ``reason``: pairs that every round has finished, of
+            which no label has more than half.
+        unfinished: Number of pairs without a label that a later run may give one.
+        queries: The ids of the queries with an annotation.
+        basis: ``query_id``, ``code_id``, ``recipe_id``, ``round``: the annotations that this rests
+            on.
+    """
+
+    labels: pa.Table
+    undecided: pa.Table
+    unfinished: int
+    queries: pa.Array
+    basis: pa.Table
+
+
+def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
+    """Return the current labels, and the pairs without."""
+    with labels_in(database, labels) as tx:
+        return Decided(
+            labels=tx.arrow(_DECIDED),
+            undecided=tx.arrow(_UNDECIDED),
+            unfinished=tx.count(
+                "SELECT count(*) FROM current_labels WHERE status IN ('unfinished', 'failed')"
+            ),
+            queries=tx.arrow("SELECT DISTINCT query_id FROM current_labels")[
+                "query_id"
+            ].combine_chunks(),
+            basis=tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"),
+        )
+
+
+class StoredReply(Record):
+    """A reply of an agent that is the same for all candidates of a query."""
+
+    query_id: str
+    recipe_id: str
+    model: str
+    reply: str
+
+
+def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> list[StoredReply]:
+    """Return an agent's replies about queries, by query, recipe and their order, each once.
+
+    Args:
+        database: The store.
+        labels: The labels; replies on whose pairs no label rests are left out.
+        role: The agent's.
+    """
+    with labels_in(database, labels) as tx:
+        return tx.records(
+            StoredReply,
+            "SELECT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
+            f"FROM llm_calls {IN_BASIS} WHERE role = ? AND status = 'ok' "
+            "GROUP BY ALL ORDER BY query_id, recipe_id, min(ordinal), reply",
+            [role],
+        )

@@ -84,7 +84,10 @@ CREATE OR REPLACE TEMP MACRO current_labels(labels) AS TABLE
 -- fresh), whether that is due, and what judged it last.
 CREATE OR REPLACE TEMP MACRO candidates_by_reason(selection) AS TABLE
     WITH selected AS (
-        SELECT query_id, position FROM collection_queries
+        -- The queries of a pool have no position: their ids put them in an order by chance, in which
+        -- those that a budget reaches stand for all.
+        SELECT query_id, CASE WHEN (selection).search_id = '' THEN 0 ELSE position END AS position
+        FROM collection_queries
         WHERE collection = (selection).labels.collection AND ((selection).drawn IS NULL
             OR query_id IN (SELECT unnest((selection).drawn::VARCHAR[])))
     ), found AS (

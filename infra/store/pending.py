@@ -22,54 +22,16 @@ from infra.records import Pair, Record
 from infra.settings import Reason
 from infra.store.annotations import load_pairs
 from infra.store.corpus import drawn_queries
-from infra.store.database import Database, Transaction
+from infra.store.database import Database, Transaction, statements_beside
 from infra.store.labels import CurrentLabels, define_macros
 from infra.summaries import ReasonSpending
 
 _PAIRS_AT_ONCE = 1_000
+_SQL = statements_beside(__file__)
+_WITHOUT_END = 2**31 - 1  # tries
 
 
-def keys_folder(folder: Path) -> Path:
-    """Return the folder for files of keys in a store's; those of killed runs are removed.
-
-    The caller holds the writer's lock: no other run has such a file.
-    """
-    pending = folder / "pending"
-    for left in pending.glob("*.arrow*"):
-        left.unlink(missing_ok=True)
-    return pending
-
-
-def read_keys(file: Path) -> pa.Table:
-    """Return the columns ``query_id``, ``code_id`` and ``reason`` of a file, mapped into memory."""
-    with pa.memory_map(str(file)) as source:
-        return pa.ipc.open_file(source).read_all()
-
-
-def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
-    """Yield the pairs whose keys a file holds; texts are read for few at a time.
-
-    All of a query come together, the queries in the order of their first pairs. Pairs whose texts
-    have left the collection meanwhile are left out.
-
-    Args:
-        database: The store.
-        collection: Whose queries and codes they are.
-        file: What `write_pending` wrote.
-    """
-    keys = read_keys(file)
-    queries = keys["query_id"].combine_chunks().dictionary_encode()  # by their first pairs
-    order = pc.array_sort_indices(queries.indices)  # a stable sort
-    for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
-        some = keys.take(order.slice(start, _PAIRS_AT_ONCE)).to_pylist()
-        wanted = [PairKey(row["query_id"], row["code_id"]) for row in some]
-        yield from load_pairs(database, wanted, collection)
-
-
-_ALL = 2**31 - 1
-
-
-class Retries(Record):
+class RetryPolicy(Record):
     """When a failed pair is due again.
 
     Attributes:
@@ -80,7 +42,7 @@ class Retries(Record):
 
     after_s: float = 0.0
     longest_s: float = 86_400.0
-    max_tries: int = _ALL
+    max_tries: int = _WITHOUT_END
 
 
 class Selection(Record):
@@ -101,7 +63,7 @@ class Selection(Record):
     labels: CurrentLabels
     labelling_round: int = 1
     draw: Draw = ALL
-    retries: Retries = Retries()
+    retries: RetryPolicy = RetryPolicy()
 
 
 class PendingGroup(NamedTuple):
@@ -159,16 +121,32 @@ def count_pending(database: Database, selection: Selection) -> PendingCounts:
     A candidate whose code is missing from the collection cannot be judged and is not pending.
     """
     with classified(database, selection) as tx:
-        ((candidates, fresh, without_code),) = tx.rows(
-            "SELECT count(*), count(*) FILTER (reason IS NULL), "
-            "count(*) FILTER (reason IS NOT NULL AND NOT readable) FROM classified"
-        )
-        rows = tx.rows(
-            "SELECT reason, due, coalesce(recipe_id, ''), coalesce(met, ''), count(*) "
-            "FROM classified WHERE reason IS NOT NULL AND readable GROUP BY ALL ORDER BY ALL"
-        )
-    groups = [PendingGroup(*row) for row in rows]
+        [(candidates, fresh, without_code)] = tx.rows(_SQL["counts"])
+        groups = [PendingGroup(*row) for row in tx.rows(_SQL["groups"])]
     return PendingCounts(candidates, fresh, without_code, groups)
+
+
+def keys_folder(folder: Path) -> Path:
+    """Return the folder for files of keys in a store's."""
+    return folder / "pending"
+
+
+@contextmanager
+def own_keys(folder: Path) -> Iterator[None]:
+    """Remove the files of keys in a store's folder before a run and however it ends.
+
+    The caller holds the writer's lock: those before it are of killed runs, no other run has any.
+    """
+    _remove_keys(folder)
+    try:
+        yield
+    finally:
+        _remove_keys(folder)
+
+
+def _remove_keys(folder: Path) -> None:
+    for left in keys_folder(folder).glob("*.arrow*"):
+        left.unlink(missing_ok=True)
 
 
 def write_pending(
@@ -191,13 +169,7 @@ def write_pending(
     reasons = [reason for reason, _ in taken]
     columns: dict[str, Sequence[object]] = {"reason": reasons, "most": [most for _, most in taken]}
     with classified(database, selection) as tx, tx.table("taken", columns):
-        keys = tx.arrow(
-            "SELECT query_id, code_id, reason FROM (SELECT c.*, row_number() OVER ("
-            "PARTITION BY reason ORDER BY position, rank, code_id) AS place FROM classified AS c "
-            "WHERE due AND readable) JOIN taken USING (reason) WHERE place <= most "
-            "ORDER BY list_position(?, reason), place",
-            [reasons],
-        )
+        keys = tx.arrow(_SQL["keys"], [reasons])
     with (
         database.space(),
         atomic_write(file) as partial,  # whole or not at all
@@ -206,6 +178,32 @@ def write_pending(
     ):
         writer.write_table(keys)
     return int(keys.num_rows)
+
+
+def read_keys(file: Path) -> pa.Table:
+    """Return the columns ``query_id``, ``code_id`` and ``reason`` of a file, mapped into memory."""
+    with pa.memory_map(str(file)) as source:
+        return pa.ipc.open_file(source).read_all()
+
+
+def pairs_in(database: Database, collection: str, file: Path) -> Iterator[Pair]:
+    """Yield the pairs whose keys a file holds; texts are read for few at a time.
+
+    All of a query come together, the queries in the order of their first pairs. Pairs whose texts
+    have left the collection meanwhile are left out.
+
+    Args:
+        database: The store.
+        collection: Whose queries and codes they are.
+        file: What `write_pending` wrote.
+    """
+    keys = read_keys(file)
+    queries = keys["query_id"].combine_chunks().dictionary_encode()  # by their first pairs
+    order = pc.array_sort_indices(queries.indices)  # a stable sort
+    for start in range(0, keys.num_rows, _PAIRS_AT_ONCE):
+        some = keys.take(order.slice(start, _PAIRS_AT_ONCE)).to_pylist()
+        wanted = [PairKey(row["query_id"], row["code_id"]) for row in some]
+        yield from load_pairs(database, wanted, collection)
 
 
 def spending_by_reason(
@@ -220,18 +218,5 @@ def spending_by_reason(
         since: When the run began to judge.
     """
     with database.transaction() as tx, tx.stream("taken", read_keys(file).to_reader()):
-        return tx.records(
-            ReasonSpending,
-            "SELECT reason, count(*) AS taken, count(judged.code_id) AS judged, "
-            "CASE WHEN coalesce(sum(unpriced), 0) = 0 THEN coalesce(sum(usd), 0) END AS usd "
-            "FROM taken "
-            "LEFT JOIN (SELECT query_id, code_id FROM annotations "
-            "  WHERE recipe_id = $recipe AND annotated_at >= $since) AS judged "
-            "USING (query_id, code_id) "
-            "LEFT JOIN (SELECT query_id, code_id, sum(cost_usd) AS usd, "
-            "  count(*) - count(cost_usd) AS unpriced FROM llm_calls "
-            "  WHERE recipe_id = $recipe AND NOT cached GROUP BY ALL) AS calls "
-            "ON calls.query_id = judged.query_id AND calls.code_id = judged.code_id "
-            "GROUP BY reason ORDER BY reason",
-            {"recipe": recipe_id, "since": since},
-        )
+        given = {"recipe": recipe_id, "since": since}
+        return tx.records(ReasonSpending, _SQL["spending"], given)

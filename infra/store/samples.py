@@ -14,7 +14,7 @@ from infra.identity import digest_of, mark
 from infra.ids import CodeId, PairKey, SampleId
 from infra.records import Code, Criterion, GivenVote, OfPair, Query, Record, Support
 from infra.store.corpus import insert_texts, languages_of, texts_of
-from infra.store.database import Database
+from infra.store.database import Database, statements_beside
 from infra.store.labels import CurrentLabels, labels_in
 from infra.store.votes import load_votes
 
@@ -24,17 +24,7 @@ Scale = Literal["binary", "graded"]
 # rounds or recipes, those that the agents left undecided; and of runs on a benchmark the first
 # results, or each method's first code.
 Stratum = Literal["pairs", "queries", "disagreement", "undecided", "top", "answers"]
-_JUDGED = "SELECT query_id, code_id FROM current_labels WHERE status IN ('labelled', 'undecided')"
-_STRATA: dict[Stratum, str] = {
-    "pairs": "SELECT query_id, code_id FROM candidate_pairs($labels)",
-    "queries": _JUDGED,
-    "disagreement": """
-        SELECT query_id, code_id FROM annotations JOIN coverage($labels) USING (recipe_id, met)
-        SEMI JOIN candidate_pairs($labels) USING (query_id, code_id)
-        WHERE status <> 'failed' GROUP BY ALL HAVING count(DISTINCT label) > 1
-    """,
-    "undecided": f"{_JUDGED} AND status = 'undecided'",
-}
+_SQL = statements_beside(__file__)
 _HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}
 
 
@@ -172,9 +162,8 @@ def add_sample(database: Database, sample: Sample, texts: Collection[Query | Cod
 def pairs_to_sample(database: Database, labels: CurrentLabels, stratum: Stratum) -> list[PairKey]:
     """Return the candidate pairs of a collection in a stratum of candidates."""
     with labels_in(database, labels) as tx:
-        asked = _STRATA[stratum]
-        given = {"labels": labels.struct} if "$labels" in asked else {}
-        return [PairKey(*row) for row in tx.rows(asked, given)]
+        given = {"labels": labels.struct} if "$labels" in _SQL[stratum] else {}
+        return [PairKey(*row) for row in tx.rows(_SQL[stratum], given)]
 
 
 def judged_items(
@@ -185,26 +174,13 @@ def judged_items(
     A label of several rounds rests on what the first of those that give it rests on.
     """
     with labels_in(database, labels) as tx:
-        rows = tx.rows(
-            "SELECT query_id, code_id, relevance::INTEGER, arg_min(support, round) "
-            "FROM current_labels AS standing "
-            "JOIN sample_items USING (query_id, code_id) JOIN basis USING (query_id, code_id) "
-            "JOIN annotations AS given USING (query_id, code_id, recipe_id) "
-            "WHERE sample_id = ? AND standing.status = 'labelled' AND given.label = relevance "
-            "GROUP BY ALL",
-            [sample.sample_id],
-        )
+        rows = tx.rows(_SQL["judged"], [sample.sample_id])
     return {PairKey(query, code): (label, support) for query, code, label, support in rows}
 
 
 def samples_in(database: Database) -> list[StoredSample]:
     """Return the samples of a store, newest first."""
-    return database.records(
-        StoredSample,
-        "SELECT sample_id, collection, kind, scale, drawn_at::VARCHAR AS drawn_at, "
-        "(SELECT count(*) FROM sample_items AS i WHERE i.sample_id = samples.sample_id) AS items "
-        "FROM samples ORDER BY samples.drawn_at DESC, sample_id",
-    )
+    return database.records(StoredSample, _SQL["samples"])
 
 
 def load_sample(database: Database, sample_id: str) -> Sample:
@@ -250,18 +226,7 @@ def assign(
 
 def progress(database: Database, sample_id: SampleId) -> list[SampleProgress]:
     """Return each annotator's progress, by name."""
-    return database.records(
-        SampleProgress,
-        "SELECT given.annotator, positions, count(*) FILTER (phase = 'blind') AS blind, "
-        "count(*) FILTER (phase = 'revised') AS revised FROM sample_annotators AS given "
-        "LEFT JOIN (SELECT sample_id, annotator, phase, position "
-        "  FROM votes JOIN sample_items USING (query_id, code_id) "
-        "  WHERE origin = 'sample:' || sample_id) AS said "
-        "ON given.sample_id = said.sample_id AND given.annotator = said.annotator "
-        "AND list_contains(positions, position) "
-        "WHERE given.sample_id = ? GROUP BY ALL ORDER BY given.annotator",
-        [sample_id],
-    )
+    return database.records(SampleProgress, _SQL["progress"], [sample_id])
 
 
 def items_for(database: Database, sample: Sample, annotator: str) -> list[ShownItem]:

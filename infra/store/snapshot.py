@@ -15,13 +15,12 @@ from tempfile import TemporaryDirectory, gettempdir
 import duckdb
 
 from infra.settings import StoreSettings
-from infra.store.database import (
+from infra.store.database import Database, Transaction
+from infra.store.database_file import (
     SCHEMA,
     SCHEMA_VERSION,
-    Database,
     DatabaseFile,
     State,
-    Transaction,
     quoted,
     require_version,
 )

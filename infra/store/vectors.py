@@ -1,4 +1,4 @@
-"""The table of files of vectors, and the places of items in them.
+"""Files of vectors, the table of them, and the vectors of items, read from them by positions.
 
 The store knows files, not rows: which items a file has stands in the file itself.
 """
@@ -8,11 +8,10 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,17 +23,37 @@ from infra.atomic import atomic_write
 from infra.disk import space_on
 from infra.errors import StoreError
 from infra.store.database import Database
+from infra.summaries import EncodingEffort
 
 Vectors = npt.NDArray[np.float32]
+Positions = npt.NDArray[np.int32]
+Block = tuple[Positions, dict[str, Vectors]]
+Ids: TypeAlias = pa.StringArray
+Kind = Literal["query", "code"]
 
+LEAST_ROWS, MOST_ROWS = 8_192, 65_536  # of a block: files are put together or taken in parts
+_OPEN_FILES = 4  # of one encoder at once: what is mapped counts as memory of the process
+_EFFORT = b"effort"  # in the metadata of a file
 _WAY_OUT = "move the store to a larger disk and name it with --store"
+_MEMBERS = {
+    "query": "SELECT DISTINCT query_id AS item_id FROM collection_queries",
+    "code": "SELECT DISTINCT code_id AS item_id FROM collection_codes",
+}
+_TEXTS = {
+    "query": "SELECT query_id AS item_id, text FROM queries",
+    "code": "SELECT code_id AS item_id, text FROM codes",
+}
 
 
-def write_vectors(file: Path, item_ids: Sequence[str], rows: Vectors) -> None:
-    """Write (n,) ids and (n, d) vectors to a file, atomically."""
+def write_vectors(
+    file: Path, item_ids: Sequence[str], rows: Vectors, effort: EncodingEffort | None = None
+) -> None:
+    """Write (n,) ids and (n, d) vectors to a file, atomically, and what it took to make them."""
     flat = pa.array(np.ascontiguousarray(rows, dtype=np.float32).reshape(-1))
     column = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"item_id": pa.array(item_ids, pa.string()), "vector": column})
+    if effort and effort.texts:
+        table = table.replace_schema_metadata({_EFFORT: effort.model_dump_json()})
     with (
         space_on(file.parent, _WAY_OUT),
         atomic_write(file) as partial,
@@ -64,6 +83,23 @@ class VectorFile:
         # A mapped file would stay open.
         with self._readable(), pa.OSFile(str(self._file)) as source:
             return _typed(pa.ipc.open_file(source, options=only_ids).read_all(), "item_id")
+
+    @cached_property
+    def effort(self) -> EncodingEffort:
+        """What it took to make the vectors, as far as that is known."""
+        known = self._schema.metadata or {}
+        with self._readable():
+            return EncodingEffort.model_validate_json(known.get(_EFFORT, b"{}"))
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+        return int(self._schema.field("vector").type.list_size)
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        with self._readable(), pa.OSFile(str(self._file)) as source:
+            return pa.ipc.open_file(source).schema
 
     @cached_property
     def rows(self) -> Vectors:
@@ -105,64 +141,17 @@ def _typed(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table[name]
 
 
-Kind = Literal["query", "code"]
-Ids: TypeAlias = pa.StringArray
-
-_MEMBERS = {
-    "query": "SELECT DISTINCT query_id AS item_id FROM collection_queries",
-    "code": "SELECT DISTINCT code_id AS item_id FROM collection_codes",
-}
-_TEXTS = {
-    "query": "SELECT query_id AS item_id, text FROM queries",
-    "code": "SELECT code_id AS item_id, text FROM codes",
-}
-
-
-class RecordedFile(NamedTuple):
-    """A file of vectors that the store knows.
-
-    Attributes:
-        file: Its path below the folder of vectors.
-        items: Number of vectors.
-    """
-
-    file: str
-    items: int
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the vectors of n items are.
-
-    Attributes:
-        files: The files, by their paths below the folder of vectors.
-        file: (n,) position of each item's file among ``files``; -1 where it has no vector.
-        row: (n,) row in that file.
-        items: Numbers of vectors in the files.
-    """
-
-    files: Sequence[str]
-    file: npt.NDArray[np.int32]
-    row: npt.NDArray[np.int32]
-    items: Sequence[int]
-
-    @property
-    def is_missing(self) -> npt.NDArray[np.bool_]:
-        """(n,) whether an item has no vector."""
-        missing: npt.NDArray[np.bool_] = self.file < 0
-        return missing
-
-
 def record_files(
-    database: Database, encoder_key: str, kind: Kind, files: Sequence[RecordedFile]
+    database: Database, encoder_key: str, kind: Kind, files: Mapping[str, int]
 ) -> None:
-    """Store that files of vectors have been written, in one transaction."""
+    """Store that files of vectors, path → number of vectors, have been written, in one transaction.
+
+    A path is that below the folder of vectors.
+    """
+    own = {"encoder_key": encoder_key, "kind": kind}
+    rows = [own | {"file": file, "items": items} for file, items in files.items()]
     with database.transaction() as tx:
-        tx.insert(
-            "vector_files",
-            [{"encoder_key": encoder_key, "kind": kind, **file._asdict()} for file in files],
-            on_conflict="ignore",
-        )
+        tx.insert("vector_files", rows, on_conflict="ignore")
 
 
 def delete_files(database: Database, files: Sequence[str]) -> None:
@@ -171,48 +160,19 @@ def delete_files(database: Database, files: Sequence[str]) -> None:
         tx.execute("DELETE FROM vector_files WHERE file IN (SELECT file FROM lost)")
 
 
-def files_of(database: Database, encoder_key: str, kind: Kind) -> list[RecordedFile]:
+def files_of(database: Database, encoder_key: str, kind: Kind) -> list[str]:
     """Return an encoder's files, in the order in which they were recorded."""
-    rows = database.rows(
-        "SELECT file, items FROM vector_files "
-        "WHERE encoder_key = ? AND kind = ? ORDER BY recorded_at, file",
+    return database.column(
+        "SELECT file FROM vector_files WHERE encoder_key = ? AND kind = ? "
+        "ORDER BY recorded_at, file",
         [encoder_key, kind],
     )
-    return [RecordedFile(*row) for row in rows]
 
 
 def lost_files(database: Database, encoder_key: str, kind: Kind) -> list[str]:
     """Return an encoder's files that are not in the folder of vectors."""
     folder = database.settings.vectors
-    files = [recorded.file for recorded in files_of(database, encoder_key, kind)]
-    return [file for file in files if not (folder / file).exists()]
-
-
-def locate(database: Database, encoder_key: str, kind: Kind, ids: Ids) -> Places:
-    """Return where the vectors of items are; of an item in several files, in the first recorded.
-
-    Args:
-        database: The store.
-        encoder_key: Digest of the encoder's specification.
-        kind: Queries or codes.
-        ids: (n,) ids of items, of any collection; they may repeat.
-
-    Raises:
-        StoreError: A file is damaged.
-    """
-    folder = database.settings.vectors
-    recorded = files_of(database, encoder_key, kind)
-    files = [one.file for one in recorded if (folder / one.file).exists()]
-    stored = [VectorFile(folder / file).ids for file in files]
-    items = [len(part) for part in stored]
-    ends = np.cumsum(items, dtype=np.int64)
-    chunks = [chunk for part in stored for chunk in part.chunks]
-    found = pc.index_in(ids, value_set=pa.chunked_array(chunks, pa.string()))
-    index = found.fill_null(-1).to_numpy(zero_copy_only=False)
-    file = np.where(index < 0, -1, np.searchsorted(ends, index, side="right"))
-    first = np.concatenate([[0], ends])[file]
-    row = index - np.where(index < 0, 0, first)
-    return Places(files, file.astype(np.int32), row.astype(np.int32), items)
+    return [file for file in files_of(database, encoder_key, kind) if not (folder / file).exists()]
 
 
 def member_ids(database: Database, collections: Sequence[str], kind: Kind) -> Ids:
@@ -241,84 +201,83 @@ def load_texts(database: Database, kind: Kind, ids: Ids) -> list[str]:
     return texts
 
 
-Positions = npt.NDArray[np.int32]
-Block = tuple[Positions, dict[str, Vectors]]
-
-LEAST_ROWS, MOST_ROWS = 8_192, 65_536  # of a block: files are put together or taken in parts
-_OPEN_FILES = 4  # of one encoder at once: what is mapped counts as memory of the process
-
-
 class StoredVectors:
-    """The vectors of any items by one encoder, read from their files on demand.
+    """The vectors of n items by one encoder, read from their files on demand; few are kept open.
 
     Args:
         database: The store.
         encoder_key: Digest of the encoder's specification.
         kind: Queries or codes.
-        name: What the items belong to, for errors.
+        ids: (n,) ids of items, of any collection; they may repeat.
+
+    Attributes:
+        files: The files, by their paths below the folder of vectors.
+        file: (n,) position of each item's file among ``files``, of an item in several files of the
+            first recorded; -1 where it has no vector.
+        row: (n,) row in that file.
+
+    Raises:
+        StoreError: A file is damaged.
     """
 
-    def __init__(self, database: Database, encoder_key: str, kind: Kind, name: str) -> None:
-        self._database = database
-        self._name = name
-        self._key = encoder_key
-        self._kind = kind
-
-    def load(self, ids: Sequence[str]) -> Vectors:
-        """Return the vectors of these items as one (n, d) array, in the order of ``ids``.
-
-        Raises:
-            StoreError: A file is missing or damaged, or an item has not been embedded.
-        """
-        return self.open(ids_of(ids)).load(np.arange(len(ids), dtype=np.int32))
-
-    def open(self, ids: Ids) -> "LocatedVectors":
-        """Return the vectors of these items, to be read by their positions among ``ids``.
-
-        Raises:
-            StoreError: A file is damaged, or an item has not been embedded.
-        """
-        places = locate(self._database, self._key, self._kind, ids)
-        if places.is_missing.any():
-            first = ids[int(places.is_missing.argmax())].as_py()
-            raise StoreError(
-                f"{first} of {self._name} has no vector yet; run `cosqa collect` first, which "
-                f"embeds the {np.count_nonzero(places.is_missing):,} texts that lack one"
-            )
-        return LocatedVectors(self._database.settings.vectors, places)
-
-
-class LocatedVectors:
-    """The vectors of n items whose places are known; few files are kept open.
-
-    Args:
-        folder: The folder of vectors.
-        places: The file and row of each item.
-    """
-
-    def __init__(self, folder: Path, places: Places) -> None:
-        self._folder = folder
-        self.places = places
+    def __init__(self, database: Database, encoder_key: str, kind: Kind, ids: Ids) -> None:
+        self._folder = database.settings.vectors
+        self._ids = ids
         self._open: OrderedDict[int, VectorFile] = OrderedDict()
+        recorded = files_of(database, encoder_key, kind)
+        self.files = [file for file in recorded if (self._folder / file).exists()]
+        stored = [VectorFile(self._folder / file).ids for file in self.files]
+        self._items = [len(part) for part in stored]
+        ends = np.cumsum(self._items, dtype=np.int64)
+        chunks = [chunk for part in stored for chunk in part.chunks]
+        found = pc.index_in(ids, value_set=pa.chunked_array(chunks, pa.string()))
+        index = found.fill_null(-1).to_numpy(zero_copy_only=False)
+        file = np.where(index < 0, -1, np.searchsorted(ends, index, side="right"))
+        first = np.concatenate([[0], ends])[file]
+        self.file: Positions = file.astype(np.int32)
+        self.row: Positions = (index - np.where(index < 0, 0, first)).astype(np.int32)
 
-    def load(self, positions: Positions) -> Vectors:
-        """Return the (m, d) vectors of the items at these positions; not to be written to.
+    @property
+    def is_missing(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether an item has no vector."""
+        missing: npt.NDArray[np.bool_] = self.file < 0
+        return missing
+
+    def require_all(self, name: str) -> Self:
+        """Return these vectors, none of which is missing.
+
+        Args:
+            name: What the items belong to.
+
+        Raises:
+            StoreError: An item has not been embedded.
+        """
+        if self.is_missing.any():
+            first = self._ids[int(self.is_missing.argmax())].as_py()
+            raise StoreError(
+                f"{first} of {name} has no vector yet; run `cosqa collect` first, which "
+                f"embeds the {np.count_nonzero(self.is_missing):,} texts that lack one"
+            )
+        return self
+
+    def load(self, positions: Positions | slice = slice(None)) -> Vectors:
+        """Return the (m, d) vectors of the items at these positions, or of all, not to be changed.
 
         Consecutive rows of one file are not copied.
 
         Raises:
             StoreError: A file is missing or damaged.
         """
-        if not len(positions):
+        file, row = self.file[positions], self.row[positions]
+        if not len(file):
             return np.empty((0, 0), np.float32)
-        file, row = self.places.file[positions], self.places.row[positions]
         numbers = np.unique(file)
         first = self._rows(int(numbers[0]))
         dimension = first.shape[1]
         if len(numbers) == 1:
             is_slice = bool(np.all(np.diff(row) == 1))
             return first[row[0] : row[-1] + 1] if is_slice else first[row]
-        loaded = np.empty((len(positions), dimension), np.float32)
+        loaded = np.empty((len(file), dimension), np.float32)
         for number in numbers.tolist():
             of_file = file == number
             loaded[of_file] = self._rows(number, dimension)[row[of_file]]
@@ -328,31 +287,32 @@ class LocatedVectors:
         """Ask the system for the files of these positions, to be read soon; return at once."""
         if not hasattr(os, "posix_fadvise"):
             return
-        for number in np.unique(self.places.file[positions]).tolist():
-            file = self._folder / self.places.files[number]
+        for number in np.unique(self.file[positions]).tolist():
+            file = self._folder / self.files[number]
             if number not in self._open and file.exists():
                 with file.open("rb") as stream:
                     os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)
 
     def _rows(self, number: int, dimension: int | None = None) -> Vectors:
         """Return the vectors of a file, which must be as many as were located, of a dimension."""
+        file = self._folder / self.files[number]
         if number not in self._open:
-            self._open[number] = VectorFile(self._folder / self.places.files[number])
+            self._open[number] = VectorFile(file)
             if len(self._open) > _OPEN_FILES:
                 self._open.popitem(last=False)
         self._open.move_to_end(number)
-        rows, items = self._open[number].rows, self.places.items[number]
+        rows, items = self._open[number].rows, self._items[number]
         if len(rows) != items or dimension not in (None, rows.shape[1]):
             raise StoreError(
-                f"{self._folder / self.places.files[number]} has {rows.shape[0]:,} vectors of "
-                f"{rows.shape[1]} dimensions instead of {items:,} of {dimension or rows.shape[1]}: "
-                "delete the file, and run `cosqa collect` again, which writes it anew"
+                f"{file} has {rows.shape[0]:,} vectors of {rows.shape[1]} dimensions instead of "
+                f"{items:,} of {dimension or rows.shape[1]}: delete the file, and run "
+                "`cosqa collect` again, which writes it anew"
             )
         return rows
 
 
 def joint_blocks(
-    by_encoder: Mapping[str, LocatedVectors], wanted: Positions | None = None
+    by_encoder: Mapping[str, StoredVectors], wanted: Positions | None = None
 ) -> Iterator[Block]:
     """Yield ((m,) ascending positions, encoder → (m, d) vectors), each position once.
 
@@ -369,7 +329,7 @@ def joint_blocks(
     lead = next(iter(by_encoder.values()), None)
     if lead is None:
         return
-    plan = _plan(lead.places, wanted)
+    plan = _plan(lead.file, wanted)
     for number, positions in enumerate(plan):
         for following in plan[number + 1 : number + 2]:
             for vectors in by_encoder.values():
@@ -377,12 +337,12 @@ def joint_blocks(
         yield positions, {name: vectors.load(positions) for name, vectors in by_encoder.items()}
 
 
-def _plan(places: Places, wanted: Positions | None) -> list[Positions]:
+def _plan(files: Positions, wanted: Positions | None) -> list[Positions]:
     """Return the positions of each block, of files in the order of their first items."""
-    positions = np.arange(len(places.file), dtype=np.int32) if wanted is None else wanted
+    positions = np.arange(len(files), dtype=np.int32) if wanted is None else wanted
     if not len(positions):
         return []
-    numbers, first, file = np.unique(places.file[positions], return_index=True, return_inverse=True)
+    numbers, first, file = np.unique(files[positions], return_index=True, return_inverse=True)
     turn = np.empty(len(numbers), np.int64)
     turn[np.argsort(first)] = np.arange(len(numbers))
     turn_of = turn[file]

@@ -78,11 +78,10 @@ def votes_on(database: Database, key: PairKey) -> list[GivenVote]:
 
 
 def _load(database: Database, where: str, parameters: Sequence[object]) -> list[GivenVote]:
-    with database.transaction() as tx:
-        rows = tx.dicts(
-            f"SELECT * EXCLUDE (collection, voted_at) FROM votes WHERE {where} ORDER BY rowid",  # noqa: S608 - literals only
-            parameters,
-        )
+    rows = database.dicts(
+        f"SELECT * EXCLUDE (collection, voted_at) FROM votes WHERE {where} ORDER BY rowid",  # noqa: S608 - literals only
+        parameters,
+    )
     return [
         GivenVote.model_validate(row | {"execution": json.loads(row["execution"] or "null")})
         for row in rows

@@ -7,6 +7,7 @@ records are made for those that somebody looks at.
 
 import json
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from infra.records import Annotation, Execution, ExecutionResult, Record
-from tasks.benchmarks.schemas import EVIDENCE, NESTED
+from tasks.benchmarks.schemas import EVIDENCE, NESTED, PAIR
 
 EVIDENCE_FILE = "evidence.parquet"
 _BATCH = 1_024  # annotations
@@ -66,6 +67,15 @@ class AnnotationStream(ABC):
         """Return the annotations that rest on one kind of evidence alone."""
         return _Selected(self, "support", pa.array([support]))
 
+    def replaced_by(self, others: Iterable[Annotation]) -> "AnnotationStream":
+        """Return the annotations, in place of which others stand for the pairs of these."""
+        return _Replaced(self, RecordedAnnotations(tuple(others)))
+
+    def pairs_with_support(self, support: str) -> pa.Table:
+        """Return the columns `PAIR` of the annotations that rest on one kind of evidence."""
+        batches = (batch.select(PAIR.names) for batch in self.with_support(support).batches())
+        return pa.Table.from_batches(batches, PAIR)
+
 
 @dataclass(frozen=True)
 class RecordedAnnotations(AnnotationStream):
@@ -103,6 +113,14 @@ class ExportedAnnotations(AnnotationStream):
             for batch in file.iter_batches(_BATCH):
                 yield batch if batch.schema.equals(EVIDENCE) else _batch(self._records(batch))
 
+    def pairs_with_support(self, support: str) -> pa.Table:
+        """Return the pairs as above; no other column of the file is read."""
+        with self._opened() as path, pq.ParquetFile(path) as file:
+            if "support" in file.schema_arrow.names:
+                table = file.read([*PAIR.names, "support"])
+                return table.filter(pc.equal(table["support"], support)).select(PAIR.names)
+        return super().pairs_with_support(support)
+
     def __len__(self) -> int:
         with self._opened() as path:
             return int(pq.read_metadata(path).num_rows)
@@ -125,6 +143,37 @@ class _Selected(AnnotationStream):
 
     def __len__(self) -> int:
         return sum(batch.num_rows for batch in self.batches())
+
+
+@dataclass(frozen=True)
+class _Replaced(AnnotationStream):
+    """Evidence in which that of some pairs is other evidence."""
+
+    whole: AnnotationStream
+    others: RecordedAnnotations
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        new = pa.Table.from_batches(self.others.batches(), EVIDENCE)
+        replaced, first = _keys(new), 0
+        keys = replaced.to_pylist()
+        for batch in self.whole.batches():
+            of_batch = _keys(batch)
+            kept = batch.filter(
+                pc.invert(pc.is_in(of_batch, value_set=pa.array(keys, pa.string())))
+            )
+            last = bisect_right(keys, pc.max(of_batch).as_py() or "")
+            both = pa.concat_tables([pa.Table.from_batches([kept]), new.slice(first, last - first)])
+            yield from both.take(pc.sort_indices(_keys(both))).to_batches()
+            first = last
+        yield from new.slice(first).to_batches()
+
+    def __len__(self) -> int:
+        return sum(batch.num_rows for batch in self.batches())
+
+
+def _keys(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:
+    """Return the ids of pairs as texts, which are in the pairs' order."""
+    return pc.binary_join_element_wise(table["query_id"], table["code_id"], " ")
 
 
 def _batch(annotations: Iterable[Annotation]) -> pa.RecordBatch:

@@ -30,6 +30,18 @@ class Readable(Protocol):
         ...
 
 
+class Component(Protocol):
+    """What gives the queries or the codes of a `Composed` source."""
+
+    def fingerprint(self) -> str:
+        """Return a digest that changes whenever what `main` would give changes."""
+        ...
+
+    def main(self) -> Content:
+        """Return the content of the main collection; no other is made."""
+        ...
+
+
 class QueriesFile:
     """Queries of a JSON Lines file, as a source without codes.
 
@@ -44,7 +56,7 @@ class QueriesFile:
         """Return a digest of the file's name, size and time."""
         return mark("queries", state_of([self._file]))
 
-    def read(self) -> dict[str, Content]:
+    def main(self) -> Content:
         """Return the queries.
 
         Raises:
@@ -55,7 +67,7 @@ class QueriesFile:
         info = SourceInfo(
             name="queries", licence="unknown", revision="unknown", location=self._file.name
         )
-        return {"queries": Streamed(info, queries, merged.dropped)}
+        return Streamed(info, queries, merged.dropped)
 
 
 class Composed:
@@ -70,14 +82,13 @@ class Composed:
         codes: What gives the codes.
     """
 
-    def __init__(self, collection: str, queries: Readable, codes: Sequence[Readable]) -> None:
+    def __init__(self, collection: str, queries: Component, codes: Sequence[Component]) -> None:
         self._name = collection
-        self._queries = queries
-        self._codes = codes
+        self.sources = (queries, *codes)
 
     def fingerprint(self) -> str:
         """Return a digest of the sources' fingerprints."""
-        parts = [source.fingerprint() for source in (self._queries, *self._codes)]
+        parts = [source.fingerprint() for source in self.sources]
         return mark("composed", self._name, *parts)
 
     def read(self) -> dict[str, Content]:
@@ -86,9 +97,7 @@ class Composed:
         Raises:
             SourceError: A source is missing or malformed.
         """
-        asked, *found = [
-            next(iter(source.read().values())) for source in (self._queries, *self._codes)
-        ]
+        asked, *found = [source.main() for source in self.sources]
         parts = tuple(dict.fromkeys(content.info for content in (asked, *found)))
         dropped: Counter[str] = Counter()
         notes: list[str] = []
@@ -101,12 +110,16 @@ def _items(
 ) -> Iterator[Item]:
     merged = Merged(FilterChain(()))
     labels: list[Label] = []
+    has_codes = False
     for item in asked.items():
         if isinstance(item, Query):
             yield item
         elif isinstance(item, Label):
             labels.append(item)
-    dropped.update({reason: asked.dropped.get(reason, 0) for reason in _OF_QUERIES})
+        else:
+            has_codes = True
+    of_queries = _OF_QUERIES if has_codes else [*asked.dropped]
+    dropped.update({reason: asked.dropped.get(reason, 0) for reason in of_queries})
     for content in found:
         for item in content.items():
             if isinstance(item, Code):

@@ -67,7 +67,7 @@ class PACE:
         total, outside = len(data.queries), len(noise)
         size = min(budget, total)
         inside = min(max(round(self.clustered_share * size), size - outside), total - outside)
-        seats = shares([len(cluster) for cluster in clusters], inside)
+        seats = apportion([len(cluster) for cluster in clusters], inside)
         chosen = noise.first(size - inside)
         for cluster, count in zip(clusters, seats, strict=True):
             chosen += cluster.first(count)
@@ -145,7 +145,7 @@ def diverse(features: Values, sparse: Values) -> Iterator[int]:
         distances[chosen] = -1
 
 
-def shares(sizes: list[int], seats: int) -> list[int]:
+def apportion(sizes: list[int], seats: int) -> list[int]:
     """Return each group's seats: in proportion to its size, at least 1 where they last.
 
     The rounding of PACE, with the divisor for which the sum is met (Webster's method).

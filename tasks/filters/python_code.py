@@ -13,7 +13,7 @@ import textwrap
 from functools import cache
 from typing import NamedTuple, Protocol
 
-from infra.languages.python.syntax import parse_or_none
+from infra.languages.python import parse_or_none
 from tasks.filters import CorpusFunction, filters
 
 INCOMPLETE = "incomplete snippet of Python"

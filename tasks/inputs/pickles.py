@@ -8,7 +8,7 @@ Files may be larger than memory: entries are yielded as they come, and of the va
 refers to again (the pickler's memo) only text and numbers are kept, each until its last use; a
 first reading counts the uses. References to containers are refused: with them a small file could
 stand for a cycle, or for a tree that grows exponentially. The reader in C, even one that finds no
-class, holds a file whole.
+class, holds a file whole, and takes such references.
 """
 
 import pickle

@@ -1,10 +1,11 @@
 """Text files: their content as UTF-8, and a digest that shows changes.
 
-By Python's own files and gzip: pyarrow's streams decompress without a bound, and read no lines.
+By Python's own files and gzip: pyarrow's streams, which decompress too, read no lines.
 """
 
 import gzip
 import os
+import unicodedata
 import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator
@@ -191,6 +192,12 @@ def state_of(files: Iterable[Path]) -> str:
 def printable(path: Path | str) -> str:
     """Return a path as text in which bytes that are not UTF-8 are escaped."""
     return str(path).encode("utf-8", "backslashreplace").decode()
+
+
+def one_line(text: str) -> str:
+    """Return a text as one line, without control characters and others that hide what it says."""
+    kept = (" " if unicodedata.category(sign)[0] == "C" else sign for sign in text)
+    return " ".join("".join(kept).split())
 
 
 def require_folder(path: Path, option: str = "--path, --queries or --codes") -> Path:

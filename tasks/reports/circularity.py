@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from infra.errors import UnknownNameError
-from infra.ids import CodeId, PairKey, QueryId
-from infra.records import Record, caseless
-from tasks.benchmarks.benchmark import Benchmark, qrels_of
+from infra.records import Label, Record, caseless
+from tasks.benchmarks.benchmark import Benchmark, columns_of
+from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.rows import Rows
 from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.benchmarks.schemas import PAIR
 from tasks.encoders import encoders
 from tasks.metrics import Qrels, evaluate, mean
 from tasks.ranking.methods import components
@@ -79,58 +81,60 @@ def circularity_of(
         qrels: The labels.
         metric: By which methods are ordered.
     """
-    scores = {method: _score(ranked, qrels, metric) for method, ranked in rankings.items()}
-    found = {method: _found_by(ranked, qrels) for method, ranked in rankings.items()}
+    table = QrelsTable.of(qrels)
+    scores = {method: _score(ranked, table, metric) for method, ranked in rankings.items()}
     judged = {caseless(each.text) for each in benchmark.queries if each.query_id in qrels}
+    reasons = {method: tuple(_reasons(method, benchmark, judged)) for method in rankings}
+    favoured = [method for method in rankings if reasons[method]]
+    found = {method: _found_by(rankings[method], qrels) for method in rankings if favoured}
     flags = []
-    for method, ranked in rankings.items():
-        if reasons := tuple(_reasons(method, benchmark, judged)):
-            others = set().union(*(pairs for name, pairs in found.items() if name != method))
-            shared = _without(qrels, found[method] - others)
-            on_shared = _score(ranked, shared, metric)
-            flags.append(
-                Flag(method=method, reasons=reasons, score=scores[method], on_shared=on_shared)
-            )
-    executed = _executed(benchmark)
-    proved = qrels_of(label for label in benchmark.labels if label.key in executed)
+    for method in favoured:
+        others = set().union(*(pairs for name, pairs in found.items() if name != method))
+        on_shared = _score(rankings[method], _without(qrels, found[method] - others), metric)
+        flags.append(
+            Flag(method=method, reasons=reasons[method], score=scores[method], on_shared=on_shared)
+        )
+    proved = _proved(benchmark)
     on_runs = [_score(ranked, proved, metric) for ranked in rankings.values()]
     return Circularity(
         metric=metric,
         flags=tuple(flags),
-        executed=sum(map(len, proved.values())),
-        tau=kendall_tau([*scores.values()], on_runs) if proved else None,
+        executed=len(proved.rows),
+        tau=kendall_tau([*scores.values()], on_runs) if len(proved.rows) else None,
     )
 
 
-def _score(rankings: Rankings, qrels: Qrels, metric: str) -> float:
+def _score(rankings: Rankings, qrels: Qrels | QrelsTable, metric: str) -> float:
     return mean(evaluate(rankings, qrels, [metric])[metric].values())
 
 
-def _found_by(rankings: Rankings, qrels: Qrels) -> set[PairKey]:
+def _found_by(rankings: Rankings, qrels: Qrels) -> set[tuple[str, str]]:
     """Return the judged pairs among a method's first results."""
     first = np.asarray(rankings.codes[:, :_POOL]).tolist()
     return {
-        PairKey(QueryId(query), CodeId(code))
+        (query, code)
         for query, row in zip(rankings.query_ids, first, strict=True)
         for code in (rankings.code_ids[each] for each in row if each != NOTHING)
         if code in qrels.get(query, {})
     }
 
 
-def _without(qrels: Qrels, pairs: set[PairKey]) -> Qrels:
+def _without(qrels: Qrels, pairs: set[tuple[str, str]]) -> Qrels:
     return {
         query: {code: grade for code, grade in grades.items() if (query, code) not in pairs}
         for query, grades in qrels.items()
     }
 
 
-def _executed(benchmark: Benchmark) -> set[PairKey]:
-    """Return the pairs whose labels rest on a run of a valid program."""
-    pairs: set[PairKey] = set()
-    for batch in benchmark.evidence.with_support("valid_oracle").batches():
-        columns = (batch[name].to_pylist() for name in ("query_id", "code_id"))
-        pairs.update(map(PairKey, *columns))
-    return pairs
+def _proved(benchmark: Benchmark) -> QrelsTable:
+    """Return the labels that rest on a run of a valid program."""
+    pairs, labels = (
+        benchmark.evidence.pairs_with_support("valid_oracle"),
+        columns_of(benchmark).labels,
+    )
+    return QrelsTable.of_labels(
+        Rows(Label, labels.table.join(pairs, PAIR.names, join_type="left semi"))
+    )
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:

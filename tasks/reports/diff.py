@@ -203,10 +203,8 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
         change: What changed in the benchmark.
         scores: How the methods' scores changed; none where no method was scored.
     """
-    recipe: list[Block] = []
-    if change.recipe:
-        rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
-        recipe = [Table(("setting", "before", "after"), rows, text_columns=3)]
+    rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
+    recipe = Table(("setting", "before", "after"), rows, text_columns=3, empty="The same.")
     effect: list[Block] = []
     if scores:
         effect = [
@@ -216,16 +214,16 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
     return Document(
         kind="Difference",
         title=f"{change.before} → {change.after}",
-        lead=change_summary(change),
+        lead=_change_summary(change),
         sections=[
-            Section("recipe", "Changes of the settings", recipe),
-            Section("turned", "Labels that turned", list(turned(change))),
+            Section("recipe", "Changes of the settings", [recipe]),
+            Section("turned", "Labels that turned", list(_turned(change))),
             Section("scores", "Effect on the methods", effect),
         ],
     )
 
 
-def change_summary(change: Difference) -> tuple[Table, str]:
+def _change_summary(change: Difference) -> tuple[Table, str]:
     """Return the numbers of queries, codes and pairs added and removed, and changed labels."""
     rows = [
         ("queries", f"{len(change.queries_added):,}", f"{len(change.queries_removed):,}"),
@@ -239,9 +237,9 @@ def change_summary(change: Difference) -> tuple[Table, str]:
     )
 
 
-def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
+def _turned(change: Difference) -> Iterator[Block]:
     """Yield the first labels that turned, each with its code and the evidence of both versions."""
-    for flip in change.flips[:most]:
+    for flip in change.flips[:_SHOWN]:
         yield Paragraph(f"{flip.before:g} → {flip.after:g}: {flip.query}", "h3")
         lines = flip.code.splitlines()
         cut = ["..."] if len(lines) > _LINES else []
@@ -252,7 +250,7 @@ def turned(change: Difference, most: int = _SHOWN) -> Iterator[Block]:
         )
         ids = f"query {flip.query_id}, code {flip.code_id}"
         yield Items([f"before: {before}", f"after: {after}", ids])
-    if (more := len(change.flips) - most) > 0:
+    if (more := len(change.flips) - _SHOWN) > 0:
         yield f"{more:,} more turned; flips.jsonl has them, with all programs."
 
 

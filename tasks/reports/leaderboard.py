@@ -32,8 +32,9 @@ from tasks.reports.document import (
     Table,
     Text,
 )
-from tasks.reports.figures import Dot, Points, dots_figure
+from tasks.reports.figures import Dot, dots_figure
 from tasks.reports.labels import matches_figure
+from tasks.reports.speed import Speed, Timed, speed_section
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import bootstrap_interval, wilson_interval
@@ -72,7 +73,7 @@ class MethodRow(Record):
         letter: The letter by which other rows refer to it.
         cells: Metric → figures.
         judged: Share of its first 10 results that are judged.
-        pace: Queries a second that it ranked; None where nobody measured it.
+        speed: What it takes; None where nobody measured it.
         mutants: Share of right codes above all their mutants; None where none has mutants.
     """
 
@@ -80,7 +81,7 @@ class MethodRow(Record):
     method: str
     cells: dict[str, Cell]
     judged: float
-    pace: float | None = None
+    speed: Speed | None = None
     mutants: Cell | None = None
 
 
@@ -137,14 +138,14 @@ class MethodScores:
     Attributes:
         values: Metric → query → value.
         judged: Share of its first 10 results that are judged.
-        pace: Queries a second that it ranked, if that was measured.
+        speed: What it takes, if that was measured.
         mutants: Share of right codes above all their mutants, if any has mutants.
     """
 
     method: str
     values: Mapping[str, Mapping[str, float]]
     judged: float
-    pace: float | None = None
+    speed: Speed | None = None
     mutants: Cell | None = None
 
 
@@ -189,7 +190,7 @@ def build_leaderboard(
                 method=entry.method,
                 cells={metric: cells[metric][entry.method] for metric in metrics},
                 judged=entry.judged,
-                pace=entry.pace,
+                speed=entry.speed,
                 mutants=entry.mutants,
             )
             for entry in ranked
@@ -432,9 +433,10 @@ def leaderboard_document(
         ],
         sections=[
             Section("table", "Scores", list(_scores(board))),
+            *([speed_section(board.metrics[0], timed_methods(board))]
+              if any(row.speed for row in board.rows) else []),
             *([Section("matches", "Matches", [matches_figure(board.matches)])] if board.matches
               else []),
-            *([_pace_section(board)] if any(row.pace for row in board.rows) else []),
             *([_languages_section(board)] if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
             *([circularity_section(board.circularity)] if board.circularity else []),
@@ -449,6 +451,8 @@ def scored_over(scored: int, queries: int) -> str:
 
 
 def _scores(board: Leaderboard) -> Iterator[Block]:
+    if not board.scored:
+        yield f"There is nothing to score: no query of {board.benchmark} has a match."
     title = scored_over(board.scored, board.queries).capitalize()
     first, *others = (_metric_figure(board, metric) for metric in board.metrics)
     yield Figure(first.image, first.alt, score_table(board, title))
@@ -468,22 +472,13 @@ def _metric_figure(board: Leaderboard, metric: str) -> Figure:
     return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
 
 
-def _pace_section(board: Leaderboard) -> Section:
-    metric = board.metrics[0]
-    measured = [(row, row.pace, row.cells[metric].mean) for row in board.rows if row.pace]
-    marks, places = zip(
-        *((row.letter, (pace, score)) for row, pace, score in measured), strict=True
-    )
-    table = Table(
-        ("", "method", "queries a second", metric),
-        [(row.letter, row.method, f"{pace:,.3g}", f"{score:.3f}") for row, pace, score in measured],
-        text_columns=2,
-        caption=f"Queries a second and {metric}",
-    )
-    image = Points("queries ranked a second", metric, places, marks)
-    alt = f"{metric} of {counted(len(marks), 'methods')} over the queries that they rank a second"
-    about = "Ranking alone, when the method was first scored; vectors were stored before."
-    return Section("pace", "Speed", [Figure(image, alt, table), about])
+def timed_methods(board: Leaderboard) -> list[Timed]:
+    """Return the methods with their scores by the first metric, and what they take."""
+    cells = [(row, row.cells[board.metrics[0]]) for row in board.rows]
+    return [
+        Timed(row.letter, row.method, cell.mean, _cell(cell), row.speed or Speed())
+        for row, cell in cells
+    ]
 
 
 def score_table(board: Leaderboard, caption: str = "") -> Table:
@@ -505,7 +500,7 @@ def score_table(board: Leaderboard, caption: str = "") -> Table:
 
 def _cell(cell: Cell) -> Text:
     interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
-    letters = (Span(cell.surpasses, "note"),) if cell.surpasses else ()
+    letters = (Span(cell.surpasses, "soft"),) if cell.surpasses else ()
     return (f"{cell.mean:.3f}", interval, *letters)
 
 

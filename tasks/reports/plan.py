@@ -6,8 +6,7 @@ from pydantic import Field
 
 from infra.ids import RecipeId
 from infra.records import Record
-from infra.settings import Reason
-from infra.settings.reannotation import REASON_SUMMARIES
+from infra.settings import REASON_SUMMARIES, Reason
 from infra.summaries import ReasonSpending
 from tasks.reports.document import Document, Items, Paragraph, Table
 from tasks.reports.text import UNKNOWN, counted, format_cost, format_duration, format_words
@@ -143,11 +142,15 @@ def plan_notes(plan: RunPlan) -> list[str]:
         )
     if plan.budget_usd is not None:
         found.append(f"the run ends when {format_cost(plan.budget_usd)} are spent")
-    expected = plan.expected
+    return [*found, expected_note(plan.expected)]
+
+
+def expected_note(expected: Expected) -> str:
+    """Return an expected cost in a line."""
     tokens = _about(expected.tokens, "{:,.0f}".format)
     time = _about(expected.minutes, lambda minutes: format_duration(60 * minutes))
     cost = _about(expected.usd, format_cost)
-    return [*found, f"expected: tokens {tokens}, cost {cost}, time {time}; {expected.basis}"]
+    return f"expected: tokens {tokens}, cost {cost}, time {time}; {expected.basis}"
 
 
 def plan_document(plan: RunPlan) -> Document:

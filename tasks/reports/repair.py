@@ -25,7 +25,9 @@ _SHOWN = 50
 _LINES = 12
 _ABOUT = (
     "Shares have Wilson's 95% interval, for benchmarks made as this one was; the judge's own "
-    "mistakes are not in it."
+    "mistakes are not in it. What is graded right is judged first, then what several methods "
+    "return, then the rest, each by queries in an order by chance: the share of doubted ones "
+    "stands for all, wherever a budget ended."
 )
 _LETTERS = (
     "Letters after a mean name the methods that score significantly lower: paired randomisation "
@@ -128,7 +130,7 @@ def places_table(figures: RepairFigures) -> Table:
         first, second = row.cells[metric].mean, later.cells[metric].mean
         rows.append((row.method, f"{place}", f"{now}", f"{first:.3f}", f"{second:.3f}"))
     header = ("method", "place before", "after", f"{metric} before", "after")
-    return Table(header, rows, caption="Places")
+    return Table(header, rows)
 
 
 def repair_document(
@@ -149,11 +151,11 @@ def repair_document(
             f"{_ABOUT} {_gold_sentence(figures.gold)}",
         ],
         sections=[
+            Section("places", "Places before and after", [places_table(figures)]),
             Section(
                 "methods",
                 "Methods before and after",
                 [
-                    places_table(figures),
                     score_table(figures.before, "Before"),
                     score_table(figures.after, "After"),
                     _LETTERS,

@@ -1,6 +1,7 @@
 """Embedding by an API: requests from this process, since no worker computes anything."""
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -9,7 +10,9 @@ from agents.llm.embeddings import EmbeddingLimits, EmbeddingModel
 from agents.llm.ledger import journal_ledger
 from infra.errors import EncoderError, TextsDeclinedError
 from infra.settings import EncoderSettings, StoreSettings
-from tasks.encoders import ApiSpec, Kind, Vectors, encoders
+from infra.summaries import NO_EFFORT, EncodingEffort
+from tasks.encoders import ApiSpec, Kind, encoders
+from tasks.runtime.vector_writer import EmbeddedBatch
 
 _BATCH, _CONCURRENCY = 64, 4
 _SHOWN_TEXTS, _SHOWN_CHARACTERS = 20, 60  # in a message
@@ -20,8 +23,8 @@ def embed_batches_by_api(
     batches: Iterable[tuple[Kind, Sequence[str]]],
     settings: EncoderSettings,
     store: StoreSettings,
-) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the batch, its unit vectors), one batch after the other.
+) -> Iterator[EmbeddedBatch]:
+    """Yield batches with their unit vectors, one after the other.
 
     Batches with texts that the API won't embed are left out, and an error names these at the end.
 
@@ -51,13 +54,26 @@ def embed_batches_by_api(
     with asyncio.Runner() as runner:
         try:
             for number, (_, texts) in enumerate(batches):
+                texts_before, tokens_before = model.texts, model.tokens
+                started = time.monotonic()
                 try:
                     vectors = runner.run(model.embed(texts)).astype(np.float64)
                 except TextsDeclinedError as error:
                     declined.append(error)
                 else:
                     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-                    yield number, vectors.astype(np.float32)
+                    effort = EncodingEffort(
+                        texts=model.texts - texts_before,
+                        seconds=time.monotonic() - started,
+                        tokens=model.tokens - tokens_before,
+                        machines=frozenset({"API"}),
+                    )
+                    is_asked = effort.texts > 0  # else all were cached
+                    yield EmbeddedBatch(
+                        number,
+                        vectors.astype(np.float32),
+                        effort if is_asked else NO_EFFORT,
+                    )
         finally:
             runner.run(model.close())
     if declined:

@@ -6,14 +6,15 @@ settings are the same. A deployment's flow, to which no command has handed any, 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from infra.settings import Settings
+from infra.settings import CommitteeSettings, Settings
 from infra.store import Database, open_database
 from tasks.runtime.input_checks import with_named_encoders
-from tasks.sources import open_source
+from tasks.runtime.references import RecipeReference
+from tasks.sources import WRITTEN, open_source, place_written
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class ValidatedInputs:
         given: The settings as they were given.
         settings: Those with encoders by name, and with the model's key if that is in a block.
         opened: What the check has opened: the source of a pipeline, the data of a training.
+        recipes: The recipes of the agents whose model and engine were checked.
     """
 
     given: Settings
     settings: Settings
     opened: Any
+    recipes: dict[CommitteeSettings, RecipeReference] = field(default_factory=dict, compare=False)
 
     @cached_property
     def database(self) -> Database:
@@ -60,7 +63,8 @@ def check(settings: Settings, needs: Callable[[Settings], object]) -> ValidatedI
     """
     named = with_named_encoders(settings)
     store = named.store.model_copy(update={"folder": named.store.folder.absolute()})
-    chosen = named.model_copy(update={"store": store})
+    source = place_written(named.source, store.folder / WRITTEN, named.search.top_k)
+    chosen = named.model_copy(update={"store": store, "source": source})
     return ValidatedInputs(settings, chosen, needs(chosen))
 
 

@@ -13,9 +13,11 @@ import tasks.training.encoder  # noqa: F401 - reads the folders of `cosqa train`
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError
 from infra.ray import signals_as_raised
 from infra.settings import EncoderSettings, RaySettings
+from infra.summaries import EncodingEffort
 from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
 from tasks.runtime.progress import raise_if_stopped
 from tasks.runtime.run_logger import run_logger
+from tasks.runtime.vector_writer import EmbeddedBatch, encode
 
 _POLL_S = 1.0  # between checks whether the run was stopped
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
@@ -45,8 +47,8 @@ class Embedder:
         self._batch_size = batch_size
         self._gpus = gpus
 
-    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
-        """Return (n, d) vectors."""
+    def embed(self, texts: Sequence[str], kind: Kind) -> tuple[Vectors, EncodingEffort]:
+        """Return (n, d) vectors, and what it took to compute them."""
         if self._encoder is None:
             if not self._gpus:  # Ray hides no GPU from work that asked for none
                 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -54,7 +56,7 @@ class Embedder:
 
             torch.set_num_threads(self._threads)
             self._encoder = self._class()
-        return self._encoder.encode(texts, kind, batch_size=self._batch_size)
+        return encode(self._encoder, texts, kind, self._batch_size)
 
 
 class Node(NamedTuple):
@@ -101,8 +103,8 @@ def embed_batches(
     texts: int,
     settings: EncoderSettings,
     ray_settings: RaySettings,
-) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the batch, its vectors) as actors finish them, in no fixed order.
+) -> Iterator[EmbeddedBatch]:
+    """Yield batches as actors finish them, in no fixed order.
 
     An actor gets its next batch before the vectors of the last one are yielded, and has at most two
     at once, so that memory stays bounded. One that Ray has not placed yet gets none, and may be
@@ -129,8 +131,7 @@ def embed_batches(
     calls: dict[Any, tuple[Any, int | None]] = {
         actor.__ray_ready__.remote(): (actor, None) for actor in actors
     }
-    is_left = True
-    silent_s = 0.0
+    is_left, placed, silent_s = True, 0, 0.0
     try:
         while is_left or any(number is not None for _, number in calls.values()):
             ready = ended(list(calls))
@@ -141,13 +142,15 @@ def embed_batches(
             for reference in ready:
                 actor, number = calls.pop(reference)
                 with _explained(encoder):
-                    vectors = ray.get(reference)
+                    answer = ray.get(reference)
                 following = list(islice(left, _IN_FLIGHT if number is None else 1))
                 is_left = bool(following)
                 for next_number, (kind, some) in following:
                     calls[actor.embed.remote(some, kind)] = actor, next_number
-                if number is not None:
-                    yield number, vectors
+                if number is None:
+                    placed += 1
+                else:
+                    yield EmbeddedBatch(number, answer[0], answer[1].beside(placed))
     finally:
         for actor in actors:
             ray.kill(actor)

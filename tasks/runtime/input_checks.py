@@ -20,7 +20,7 @@ from infra.settings import (
     SourceSettings,
 )
 from tasks.benchmarks.sealing import read_answers
-from tasks.corpus.composed import Readable
+from tasks.corpus.composed import Composed, Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.inputs.challenge import LANGUAGES
@@ -31,7 +31,7 @@ from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
 from tasks.retrievers import retrievers
-from tasks.sources import Parts, open_source
+from tasks.sources import Parts, asks_written, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.sources.source_code import SourceCode
@@ -67,6 +67,20 @@ def check_source(settings: Settings) -> Readable:
     return open_source(settings.source)
 
 
+def check_judging(settings: Settings) -> Readable:
+    """Return the source; check it, and that agents judge no code of which all is unlicensed.
+
+    Raises:
+        SourceError: The input, or the file of CodeSearchNet's licences, is not there.
+    """
+    opened = check_source(settings)
+    if settings.annotation.agents and not settings.publish.include_unlicensed:
+        for each in opened.sources if isinstance(opened, Composed) else (opened,):
+            if isinstance(each, CodeSearchNetSource):
+                each.require_licences()
+    return opened
+
+
 def check_lines(source: SourceSettings, opened: Readable) -> None:
     """Read the first lines of the JSON Lines that a source reads, and all of its queries.
 
@@ -75,7 +89,7 @@ def check_lines(source: SourceSettings, opened: Readable) -> None:
     """
     queries, _ = Parts.of(source)
     file = source.options.get("queries")
-    if file and queries is None:
+    if file and queries is None and not asks_written(source):
         read_queries(Path(str(file)))
     if isinstance(opened, JsonLinesSource):
         opened.check_lines(_FIRST_LINES)
@@ -222,20 +236,6 @@ def _check_checkpoints(names: Iterable[str], encoder: EncoderSettings) -> None:
         revision = encoders.get(name).spec.revision
         if revision == NOT_PUBLISHED and name not in encoder.checkpoints:
             raise EncoderError(not_published(name))
-
-
-def require_licences(source: SourceSettings, whole: Readable) -> None:
-    """Refuse CodeSearchNet's functions without the file of their licences.
-
-    Raises:
-        SourceError: The input or that file is not there.
-    """
-    queries, codes = Parts.of(source)
-    parts = [part for part in (queries, *codes) if part]
-    opened: list[object] = [part.open() for part in parts]
-    for each in opened or [whole]:
-        if isinstance(each, CodeSearchNetSource):
-            each.require_licences()
 
 
 def encoders_to_estimate(scoring: ScoringSettings) -> list[str]:

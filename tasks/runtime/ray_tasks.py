@@ -1,7 +1,7 @@
 """Prefect tasks on Ray's workers, within the flow that submits them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar, cast
 from uuid import UUID
 
@@ -15,12 +15,15 @@ from prefect.states import Cancelled
 from prefect_ray import RayTaskRunner
 from prefect_ray.context import remote_options
 from prefect_ray.task_runners import PrefectRayFuture
-from ray.exceptions import RayError, RayTaskError
 
-from infra.errors import WorkerLostError
-from infra.ray import signals_as_raised
+from infra.ray import translate_ray_errors
 
 R = TypeVar("R")
+
+_LOST = (
+    "a Ray worker was lost: {}; what is finished is stored: run the same command again (a smaller "
+    "COSQA_ANNOTATION__IN_FLIGHT needs less memory)"
+)
 
 
 class RayTasks(Generic[R]):
@@ -81,7 +84,7 @@ class RayTasks(Generic[R]):
             WorkerLostError: A worker's process died, and so did those of all of Ray's tries.
             Exception: What a run has raised.
         """
-        with _explained():
+        with translate_ray_errors(_LOST):
             references = list(self._running)
             ended, _ = ray.wait(references, num_returns=1, timeout=timeout_s)
             if len(ended) < len(references):
@@ -103,7 +106,7 @@ class RayTasks(Generic[R]):
         """Return the result of a run that has ended, or raise its error."""
         future = self._running.pop(reference)
         self._release(str(future.task_run_id))
-        with _explained():
+        with translate_ray_errors(_LOST):
             result: object = future.result(raise_on_failure=False)
         if isinstance(result, Exception):
             raise result
@@ -145,18 +148,3 @@ def _id_of(state: State[Any]) -> UUID:
     task_run_id = state.state_details.task_run_id
     assert task_run_id  # noqa: S101 - a task's
     return task_run_id
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn the loss of a part of Ray into this project's error."""
-    try:
-        with signals_as_raised():
-            yield
-    except RayTaskError:
-        raise
-    except RayError as error:
-        raise WorkerLostError(
-            f"a Ray worker was lost: {error}; what is finished is stored: run the same command "
-            "again (a smaller COSQA_ANNOTATION__IN_FLIGHT needs less memory)"
-        ) from error

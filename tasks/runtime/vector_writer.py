@@ -4,17 +4,22 @@ A file has the vectors of consecutive ids, so that the files of several encoders
 items. A run that is killed loses the files that were not full, which the next one computes again.
 """
 
+import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from infra.batches import cut_by_length
 from infra.errors import EncoderError
 from infra.identity import digest_of_set
+from infra.machine import processor, usable_cores
 from infra.store import Database, vectors
 from infra.store.vectors import Vectors, write_vectors
-from tasks.encoders import EncoderSpec, Kind
+from infra.summaries import NO_EFFORT, EncodingEffort
+from tasks.encoders import Encoder, EncoderSpec, Kind
 
 ReadTexts = Callable[[vectors.Ids], Sequence[str]]
 
@@ -26,6 +31,30 @@ _SHOWN_CHARACTERS = 60  # of a text, in a message
 _CHARACTERS_READ = 2_000  # of one text, about what 512 tokens take
 
 
+class EmbeddedBatch(NamedTuple):
+    """A batch's number, its vectors, and what it took to compute them."""
+
+    number: int
+    rows: Vectors
+    effort: EncodingEffort
+
+
+def encode(
+    encoder: Encoder, texts: Sequence[str], kind: Kind, batch_size: int
+) -> tuple[Vectors, EncodingEffort]:
+    """Return (n, d) vectors, and what it took this process to compute them."""
+    started = time.monotonic()
+    rows = encoder.encode(texts, kind, batch_size=batch_size)
+    seconds = time.monotonic() - started
+    torch: Any = sys.modules.get("torch")
+    machine = (
+        torch.cuda.get_device_name()
+        if torch and torch.cuda.is_available()
+        else f"{processor()}, {usable_cores()} cores"
+    )
+    return rows, EncodingEffort(texts=len(texts), seconds=seconds, machines=frozenset({machine}))
+
+
 @dataclass
 class _OpenFile:
     """A file some of whose vectors are still being computed."""
@@ -34,6 +63,7 @@ class _OpenFile:
     ids: list[str]
     left: int
     rows: Vectors | None = None
+    effort: EncodingEffort = NO_EFFORT
 
 
 class VectorWriter:
@@ -89,7 +119,7 @@ class VectorWriter:
                     self._given += 1
                     yield kind, of_batch
 
-    def add(self, number: int, found: Vectors) -> None:
+    def add(self, number: int, found: Vectors, effort: EncodingEffort = NO_EFFORT) -> None:
         """Take the vectors of a batch, by its number in `batches`; write each file that is full."""
         file, rows, texts = self._batches.pop(number)
         with np.errstate(over="ignore"):  # what is too large as it is stored is infinite
@@ -98,11 +128,12 @@ class VectorWriter:
         if file.rows is None:
             file.rows = np.empty((len(file.ids), found.shape[1]), np.float32)
         file.rows[rows] = found
+        file.effort += effort
         file.left -= len(rows)
         if not file.left:
             name = f"{self._folder}/{file.kind}-{digest_of_set(file.ids)}.arrow"
-            write_vectors(self._database.settings.vectors / name, file.ids, file.rows)
-            written = [vectors.RecordedFile(name, len(file.rows))]
+            write_vectors(self._database.settings.vectors / name, file.ids, file.rows, file.effort)
+            written = {name: len(file.rows)}
             vectors.record_files(self._database, self._spec.key, file.kind, written)
         self._advance(len(rows))
 

@@ -23,13 +23,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from infra.collected import Content, Item
-from infra.errors import SettingsError
+from infra.errors import SettingsError, UnknownNameError
 from infra.identity import mark, mark_of
 from infra.records import SourceInfo
-from infra.registry import Registry
+from infra.registry import Registry, unknown_name
 from infra.settings import SourceSettings
-from tasks.corpus.composed import Composed, QueriesFile, Readable
+from tasks.corpus.composed import Component, Composed, QueriesFile, Readable
 from tasks.corpus.merging import Merged
+from tasks.corpus.written import WrittenOptions, WrittenQueries
 from tasks.filters import FilterChain, filters
 from tasks.inputs.text import printable, require_folder, state_of
 
@@ -134,7 +135,11 @@ class Source(ABC, Generic[OptionsType]):
         Raises:
             SourceError: An input file is missing or malformed; the message names file and line.
         """
-        return {self._name: self.content(self.items)}
+        return {self._name: self.main()}
+
+    def main(self) -> Content:
+        """Return the content of the main collection; no other is made."""
+        return self.content(self.items)
 
     def content(self, items: Callable[[Merged], Iterable[Item]]) -> Content:
         """Return the content of a collection, which is read when its items are asked for."""
@@ -166,6 +171,8 @@ class FolderSource(Source[FolderOptionsType]):
         super().__init__(collection, options)
         self._folder = require_folder(options.path)
 
+
+WRITTEN = "written"  # of --queries: a model writes them for functions of the codes
 
 _FLAGS = ("path", "distribution", "queries")  # options of sources that the command line has too
 
@@ -222,14 +229,18 @@ class Parts(NamedTuple):
         asked = str(source.options.get("queries", ""))
         queries = Part.of(asked, source)
         name, is_named, _ = asked.partition("=")
-        is_meant = is_named or get_close_matches(name, sources.names(), 1)
+        is_meant = is_named or get_close_matches(name, [*sources.names(), WRITTEN], 1)
         is_file = "/" in name or Path(name).suffix or Path(asked).exists()
-        if queries is None and is_meant and not is_file:
-            sources.get(name)
+        if queries is None and is_meant and not is_file and asked != WRITTEN:
+            asked = asked if name == WRITTEN else name
+            raise UnknownNameError(unknown_name("source", asked, [*sources, WRITTEN]))
         parts = cls(queries, tuple(part for _, part in codes if part))
+        chosen = {part.name for part in (*parts.codes, queries) if part}
+        chosen |= {WRITTEN} if asks_written(source) else set()
         for name in source.options_of_parts:
-            sources.get(name)
-            if name not in {part.name for part in (*parts.codes, queries) if part}:
+            if name not in chosen:
+                if name != WRITTEN:
+                    sources.get(name)
                 raise SettingsError(
                     f"source.{name} has options, but {name} is chosen neither by source.queries "
                     "nor by source.codes"
@@ -246,32 +257,73 @@ def open_source(source: SourceSettings) -> Readable:
         SourceError: The input is not there.
     """
     parts = Parts.of(source)
-    if not parts.codes:
-        rest = source
-        if parts.queries:
-            given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
-            rest = SourceSettings.model_validate(given)
-        each = [_open(item) for item in _each_distribution(rest)]
-        if parts.queries is None and len(each) == 1:
-            return each[0]
-        asked = parts.queries.open() if parts.queries else each[0]
-        return _composed(source, asked, each, parts)
-    codes = [part.open() for part in parts.codes]
-    if parts.queries:
-        queries: Readable = parts.queries.open()
+    codes = _codes_of(source, parts)
+    if asks_written(source):
+        queries: Component = written_queries(source)
+    elif parts.queries:
+        queries = parts.queries.open()
+    elif not parts.codes:
+        if len(codes) == 1:
+            return codes[0]
+        queries = codes[0]
     elif file := source.options.get("queries"):
         queries = QueriesFile(Path(str(file)))
     else:
         queries = _open(source)
-    return _composed(source, queries, codes, parts)
-
-
-def _composed(
-    source: SourceSettings, queries: Readable, codes: Sequence[Source[Any]], parts: Parts
-) -> Composed:
-    first = parts.queries.name if parts.queries else source.name
+    first = (
+        WRITTEN if asks_written(source) else parts.queries.name if parts.queries else source.name
+    )
     names = dict.fromkeys((first, *(part.name for part in parts.codes)))
     return Composed(source.collection or "-".join(names), queries, codes)
+
+
+def _codes_of(source: SourceSettings, parts: Parts) -> list[Source[Any]]:
+    """Return the sources that code is read from."""
+    if parts.codes:
+        return [part.open() for part in parts.codes]
+    rest = source
+    if parts.queries or asks_written(source):
+        given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
+        rest = SourceSettings.model_validate(given)
+    return [_open(item) for item in _each_distribution(rest)]
+
+
+def asks_written(source: SourceSettings) -> bool:
+    """Return True if a model is to write the queries."""
+    return source.options.get("queries") == WRITTEN
+
+
+def written_queries(source: SourceSettings) -> WrittenQueries:
+    """Return the queries that a model writes for the functions of the settings' codes.
+
+    Raises:
+        SettingsError: An option has a bad value, or is none; and as `open_source`.
+    """
+    try:
+        options = WrittenOptions.model_validate(source.options_of_parts.get(WRITTEN, {}))
+    except ValidationError as error:
+        problems = (
+            f"source.{WRITTEN}.{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            for problem in error.errors()
+        )
+        known = ", ".join(WrittenOptions.model_fields)
+        raise SettingsError(f"{'; '.join(problems)}. Its options: {known}") from None
+    codes = _codes_of(source, Parts.of(source))
+
+    def items() -> Iterator[Item]:
+        for code in codes:
+            yield from code.main().items()
+
+    return WrittenQueries(options, [code.fingerprint() for code in codes], items)
+
+
+def place_written(source: SourceSettings, folder: Path, top_k: int) -> SourceSettings:
+    """Return a source whose written queries, if any, are in a folder and fit no more functions."""
+    if not asks_written(source):
+        return source
+    own = {"top_k": top_k, **source.options_of_parts.get(WRITTEN, {}), "folder": folder}
+    given = source.model_dump(exclude_unset=True)
+    return SourceSettings.model_validate(given | {WRITTEN: own})
 
 
 def _each_distribution(source: SourceSettings) -> list[SourceSettings]:

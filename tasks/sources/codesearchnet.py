@@ -173,7 +173,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
             if not file.is_file():
                 raise SourceError(
                     f"{printable(file)} with the functions' licences is missing: copy it there "
-                    "from the published archive"
+                    "from the published archive, or give --include-unlicensed for private use"
                 )
 
     def items(self, merged: Merged) -> Iterator[Item]:

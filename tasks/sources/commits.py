@@ -9,7 +9,6 @@ the agents judge a subject's own function like all others.
 import os
 import re
 import subprocess
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -25,6 +24,7 @@ from tasks.corpus.git_history import Commit, FileChange, GitHistory, OpenHistory
 from tasks.corpus.merging import Merged
 from tasks.corpus.source_files import languages_of, module_of
 from tasks.filters import CorpusFunction
+from tasks.inputs.text import one_line
 from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
 
 NO_FUNCTION = "commit that changes no function"
@@ -135,7 +135,7 @@ class CommitsSource(FolderSource[CommitsOptions]):
                 yield from kept
                 if kept or len(new) < len(touched):
                     origin = f"commit {commit.identity[:12]}"
-                    subjects = [*merged.queries([Query.of(_printed(commit.subject), origin)])]
+                    subjects = [*merged.queries([Query.of(one_line(commit.subject), origin)])]
                     taken += len(subjects)
                     yield from subjects
 
@@ -180,7 +180,7 @@ def _key(function: CorpusFunction) -> tuple[str, str]:
 
 
 def _reason_to_drop(commit: Commit, names: list[str]) -> str:
-    subject = _printed(commit.subject)
+    subject = one_line(commit.subject)
     words = _WORD.findall(subject.lower())
     if not names:
         return MANY if commit.files > len(commit.changes) else NO_FUNCTION
@@ -189,9 +189,3 @@ def _reason_to_drop(commit: Commit, names: list[str]) -> str:
     if len(words) < _LEAST_WORDS or len(subject) > _LONGEST:
         return UNFIT
     return NAMED if {name.lower() for name in names} & {*words} else ""
-
-
-def _printed(subject: str) -> str:
-    """Return a subject without control characters and others that hide what it says."""
-    kept = (" " if unicodedata.category(sign)[0] == "C" else sign for sign in subject)
-    return " ".join("".join(kept).split())

@@ -111,9 +111,15 @@ def _search(
     """Store the candidates of queries."""
     collection, names = search.collection, settings.encoders
     code_ids = pa.array(corpus.code_ids(database, collection), pa.string())
-    stored = {name: stored_vectors(database, collection, name, "query") for name in names}
+
+    def load(ids: Sequence[str]) -> dict[str, vectors.Vectors]:
+        some = vectors.ids_of(ids)
+        return {
+            name: stored_vectors(database, collection, name, "query", some).load() for name in names
+        }
+
     codes = _counted(open_codes(database, collection, names), bar)
-    queries = {name: rows.load(query_ids) for name, rows in stored.items()}
+    queries = load(query_ids)
     if settings.index == "ivf":
         # FAISS takes a second to import, and an exact search does not need it.
         from tasks.search.approximate import ApproximateSearch  # noqa: PLC0415
@@ -122,8 +128,7 @@ def _search(
         # Of all queries, not of those that are left: a few say little about an index.
         every = vectors.member_ids(database, [collection], "query").to_pylist()
         sample = every[:: -(-len(every) // _MEASURED_QUERIES)]
-        recall = index.recall({name: rows.load(sample) for name, rows in stored.items()},
-                              settings.top_k)  # fmt: skip
+        recall = index.recall(load(sample), settings.top_k)
         run_logger(__name__).info(
             "the index ivf finds %.2f %% of the exact top %s of %s queries",
             100 * recall, settings.top_k, f"{len(sample):,}",

@@ -11,13 +11,13 @@ from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, Retries, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
-from tasks.sources import open_source
+from tasks.sources import WRITTEN, open_source
 
 # Modules that decide, next to files and settings, what is read.
 _READERS = (
     *("tasks.sources", "tasks.corpus", "tasks.filters", "tasks.inputs", "infra.languages"),
     "infra.syntax",
-    *("infra.collected", "infra.executions", "infra.identity", "infra.records"),
+    *("infra.collected", "infra.identity", "infra.records"),
 )
 _MOST_NOTES = 10  # in the log; all are in a file
 _LIBRARIES = ("cosqa-plus", "magika")
@@ -28,7 +28,8 @@ def stamp_of(source: SourceSettings) -> str:
 
     A file is the same while its name, size and time are; a run with ``reread`` looks into it.
     """
-    options = source.model_dump(mode="json", exclude={"reread", "path", "queries", "codes"})
+    left_out = dict.fromkeys(("reread", "path", "queries", "codes"), True)
+    options = source.model_dump(mode="json", exclude={**left_out, WRITTEN: {"folder"}})
     program = program_digest(_READERS, _LIBRARIES)
     return mark(open_source(source).fingerprint(), mark_of(options), program)
 

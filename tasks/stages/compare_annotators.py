@@ -32,6 +32,7 @@ from infra.settings import (
 )
 from infra.store import annotations, open_database, recipes
 from tasks.inputs.truth import TruePair, read_truth
+from tasks.reports.document import Block, Document, KeyValues, Table
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import Progress, progress
@@ -43,6 +44,16 @@ from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.intervals import wilson_interval
 
+_COLUMNS = {
+    "decided": "pairs with a label, of those judged; pairs whose model or container failed are "
+    "left out",
+    "accuracy": "share of these pairs with the right label, undecided ones count as wrong; Wilson "
+    "interval",
+    "alpha with people": "Krippendorff's, of all people and the annotator as coders; average "
+    "human: of people alone",
+    "executable": "share of the test programs whose last version ran to its end",
+    "USD, seconds": "mean for a pair, as if no reply had come from the store",
+}
 _STORED_TOGETHER = 256
 _REFRESH_S = 2.0
 
@@ -293,3 +304,36 @@ def _accuracy(labels: Sequence[tuple[int | None, int]]) -> dict[str, Any]:
 def _mean(values: Iterable[float]) -> float | None:
     numbers = list(values)
     return fmean(numbers) if numbers else None
+
+
+def annotators_document(scores: Sequence[AnnotatorScore]) -> Document:
+    """Return for each model how well it and people judge, and what its labels cost."""
+    people = [score for score in scores if not score.model]
+    header = ("annotator", "decided", "accuracy", "95% interval", "alpha with people", "executable",
+              "USD", "seconds")  # fmt: skip
+    tables: list[Block] = []
+    for model in dict.fromkeys(score.model for score in scores if score.model):
+        rows = [_row(score) for score in scores if score in people or score.model == model]
+        tables.append(Table(header, rows, caption=f"{model} against the known labels"))
+    unlabelled = [
+        f"{score.name} by {score.model}: {reason}" for score in scores
+        for reason in score.unlabelled
+    ]  # fmt: skip
+    return Document("", [*tables, KeyValues(_COLUMNS), *unlabelled])
+
+
+def _row(score: AnnotatorScore) -> list[str]:
+    return [
+        score.name,
+        f"{score.decided:,} of {score.pairs:,}",
+        _figure(score.accuracy),
+        f"{_figure(score.accuracy_low)} to {_figure(score.accuracy_high)}",
+        _figure(score.alpha_with_people),
+        _figure(score.executable),
+        _figure(score.usd, ".6f", "unknown" if score.model else "-"),
+        _figure(score.seconds, ".2f"),
+    ]
+
+
+def _figure(value: float | None, form: str = ".3f", missing: str = "-") -> str:
+    return missing if value is None else format(value, form)

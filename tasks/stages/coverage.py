@@ -6,7 +6,7 @@ from agents.committee.recipe import criterion_of, dependency_of
 from infra.ids import RecipeId, SearchId
 from infra.records import Criterion
 from infra.store import Database, recipes
-from infra.store.labels import Covered, CurrentLabels, JudgedBy, judged_by
+from infra.store.labels import Coverage, CurrentLabels, JudgedBy, judged_by
 from infra.store.recipes import Body, StoredRecipe
 
 Bodies = Mapping[RecipeId, Body]
@@ -89,7 +89,7 @@ def current_labels_of(
     return CurrentLabels(collection=collection, search_ids=tuple(search_ids))
 
 
-def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Covered]:
+def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies) -> list[Coverage]:
     """Return the annotations that count for each round of each set.
 
     What counts for a set of one round is left out of all later ones of one round: it would say the
@@ -105,7 +105,7 @@ def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies)
             if is_settled and len(rounds) == 1:
                 continue
             found = [
-                Covered(*item, number, place)
+                Coverage(*item, number, place)
                 for place, recipe_id in enumerate(rounds)
                 if dependency_of(bodies[recipe_id], item.met) == rests_on
             ]

@@ -13,14 +13,13 @@ from infra.identity import digest, digest_of_set
 from infra.ray import ensure_ray
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.vectors import Vectors
 from tasks.encoders import EncoderSpec, Kind, encoders
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
 from tasks.runtime.progress import progress, raise_if_stopped
 from tasks.runtime.run_logger import get_run_logger, run_logger
-from tasks.runtime.vector_writer import ReadTexts, VectorWriter
+from tasks.runtime.vector_writer import EmbeddedBatch, ReadTexts, VectorWriter, encode
 
 _FEW = 200  # texts that this process embeds before Ray would have started
 _one_at_a_time = Lock()  # concurrent stages of this process share what loading a checkpoint sets
@@ -126,7 +125,8 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
 def embed_stored(work: Embedding, name: str, kind: Kind, ids: vectors.Ids) -> None:
     """Embed a store's queries or codes that have no vector."""
     forget_lost_files(work, kind)
-    missing = ids.filter(vectors.locate(work.database, work.spec.key, kind, ids).is_missing)
+    stored = vectors.StoredVectors(work.database, work.spec.key, kind, ids)
+    missing = ids.filter(stored.is_missing)
     if len(missing):
         _embed(work, name, [Job(kind, missing, partial(vectors.load_texts, work.database, kind))])
 
@@ -137,14 +137,14 @@ def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:
     with progress(key, f"texts embedded by {work.encoder}", total) as bar:
         writer = VectorWriter(work.database, work.spec, work.settings.shard_size, bar.advance)
         batches = chain.from_iterable(writer.batches(*job, total) for job in jobs)
-        for number, rows in _embedded(work, batches, total):
-            writer.add(number, rows)
+        for batch in _embedded(work, batches, total):
+            writer.add(*batch)
 
 
 def _embedded(
     work: Embedding, batches: Iterable[tuple[Kind, Sequence[str]]], total: int
-) -> Iterator[tuple[int, Vectors]]:
-    """Yield (number of the batch, its vectors), by an API, in this process or by actors."""
+) -> Iterator[EmbeddedBatch]:
+    """Yield batches that are embedded by an API, in this process or by actors."""
     # They take seconds to import, and a run without new texts needs none.
     if work.spec.is_api:
         from tasks.runtime.api_embedder import embed_batches_by_api  # noqa: PLC0415
@@ -161,24 +161,24 @@ def _embedded(
 
 def _embedded_here(
     work: Embedding, batches: Iterable[tuple[Kind, Sequence[str]]]
-) -> Iterator[tuple[int, Vectors]]:
+) -> Iterator[EmbeddedBatch]:
     with _one_at_a_time:
         encoder = encoders.get(work.encoder)()
     for number, (kind, texts) in enumerate(batches):
         raise_if_stopped()
         try:
             with _one_at_a_time:
-                found = encoder.encode(texts, kind, batch_size=work.settings.batch_size)
+                found = encode(encoder, texts, kind, work.settings.batch_size)
         except CosqaError:
             raise
         except Exception as error:
             raise EncoderError(f"encoder {work.encoder!r} failed: {error}") from error
-        yield number, found
+        yield EmbeddedBatch(number, *found)
 
 
 def _missing(
     database: Database, collections: Sequence[StoredCollection], encoder: str, kind: Kind
 ) -> vectors.Ids:
     ids = vectors.member_ids(database, [collection.name for collection in collections], kind)
-    places = vectors.locate(database, encoder_key(encoder), kind, ids)
-    return ids.filter(places.is_missing)
+    stored = vectors.StoredVectors(database, encoder_key(encoder), kind, ids)
+    return ids.filter(stored.is_missing)

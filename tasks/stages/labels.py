@@ -11,8 +11,7 @@ from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Code, Criterion, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
-from infra.store.evidence import Decided, decide_labels
-from infra.store.labels import CurrentLabels
+from infra.store.labels import CurrentLabels, Decided, decide_labels
 from infra.store.people import FinalLabel, final_labels
 from infra.store.recipes import StoredRecipe
 from tasks.benchmarks import (

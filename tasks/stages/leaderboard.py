@@ -6,22 +6,27 @@ The benchmark is a folder, either an export or a BEIR folder. Runs of other syst
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
+from agents.llm.price_list import prices_of
 from infra.errors import SourceError, UnknownNameError
 from infra.records import Record
-from infra.settings import EvaluationSettings, PublishSettings
+from infra.settings import EncoderSettings, EvaluationSettings, ScoringSettings
 from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
-from infra.store.evidence import decide_labels
+from infra.store.labels import decide_labels
 from infra.store.people import final_labels
+from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.distractors import parents_of_mutants
 from tasks.benchmarks.qrels import Qrels
 from tasks.benchmarks.runs import Rankings
+from tasks.encoders import encoders
 from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
+from tasks.ranking.methods import components
 from tasks.reports.circularity import circularity_of
 from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_scores
 from tasks.reports.leaderboard import (
@@ -34,6 +39,7 @@ from tasks.reports.leaderboard import (
     per_query_table,
     unjudged_results,
 )
+from tasks.reports.speed import Speed
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
@@ -41,6 +47,7 @@ from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
+from tasks.stages.vectors import BenchmarkVectors
 
 UNJUDGED = "unjudged.jsonl"
 
@@ -68,8 +75,7 @@ def write_leaderboard(
     database: Database,
     benchmark: OpenBenchmark,
     runs: Sequence[Run],
-    evaluation: EvaluationSettings,
-    publish: PublishSettings,
+    scoring: ScoringSettings,
     judged: AnnotationRun | None = None,
 ) -> WrittenLeaderboard:
     """Write the table, the page, the scores for each query, and the unjudged results.
@@ -78,8 +84,9 @@ def write_leaderboard(
     """
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
-    paces = _paces(database, benchmark, rankings, evaluation.depth)
-    board, scores = compared_methods(benchmark, rankings, qrels, evaluation, paces)
+    evaluation = scoring.evaluation
+    speeds = _speeds(database, benchmark, rankings, scoring)
+    board, scores = compared_methods(benchmark, rankings, qrels, evaluation, speeds)
     if board.rows:
         ordered = {row.method: rankings[row.method] for row in board.rows}
         found = circularity_of(benchmark.content, ordered, qrels, board.metrics[0])
@@ -90,7 +97,7 @@ def write_leaderboard(
         new = annotated_qrels(database, judged)
         merged = {query: {**new.get(query, {}), **known} for query, known in qrels.items()}
         after, _ = compared_methods(benchmark, rankings, merged, evaluation)
-    folder = leaderboard_folder(benchmark.published, publish)
+    folder = leaderboard_folder(benchmark.published, scoring.publish)
     lines = [json.dumps(pair.model_dump(), ensure_ascii=False) for pair in unjudged]
     files = {
         "per_query.parquet": per_query_table(scores),
@@ -108,20 +115,52 @@ def write_leaderboard(
     )
 
 
-def _paces(
-    database: Database, benchmark: OpenBenchmark, methods: Iterable[str], depth: int
-) -> dict[str, float]:
-    """Return method → queries that it ranked a second, of those that this store scored."""
+def _speeds(
+    database: Database, benchmark: OpenBenchmark, methods: Iterable[str], scoring: ScoringSettings
+) -> dict[str, Speed]:
+    """Return method → what it takes, of those that this store scored."""
+    content = benchmark.content
+    vectors = BenchmarkVectors(content, database, scoring.encoder, scoring.ray)
+    encoding = cache(vectors.encoding)
     found = {}
     for method in methods:
         try:
-            key = method_key(method, depth)
+            key = method_key(method, scoring.evaluation.depth)
         except UnknownNameError:  # a run of another system
             continue
-        stored = benchmarks.find_evaluation(database, benchmark.benchmark_id, key)
-        if stored and stored.seconds:
-            found[method] = len(benchmark.content.queries) / stored.seconds
+        if stored := benchmarks.find_evaluation(database, benchmark.benchmark_id, key):
+            names = [name for name in components(method) if encoders.has(name)]
+            known = {name: encoding(name) for name in names}
+            queries = len(content.queries) / stored.seconds if stored.seconds else None
+            speed = _encoding_speed(known, len(content.codes), scoring.encoder)
+            found[method] = speed.model_copy(update={"queries": queries})
     return found
+
+
+def _encoding_speed(
+    known: Mapping[str, tuple[EncodingEffort, int]], codes: int, settings: EncoderSettings
+) -> Speed:
+    """Return what encoders take together, each by its effort and its dimension."""
+    efforts = [effort for effort, _ in known.values()]
+    seconds = [effort.seconds / effort.texts if effort.texts else 0.0 for effort in efforts]
+    numbers = sum(dimension for _, dimension in known.values())
+    usd = [
+        _price(encoders.get(name).spec.model, effort, settings)
+        for name, (effort, _) in known.items()
+        if encoders.get(name).spec.is_api
+    ]
+    return Speed(
+        texts=1 / sum(seconds) if seconds and all(seconds) else None,
+        megabytes=codes * numbers * 4 / 1e6 if numbers else None,
+        usd=sum(filter(None, usd)) if usd and None not in usd else None,
+        machines=tuple(sorted(sum(efforts, NO_EFFORT).machines)),
+    )
+
+
+def _price(model: str, effort: EncodingEffort, settings: EncoderSettings) -> float | None:
+    """Return the US dollars for 1,000 texts of a model behind an API, None where it is unknown."""
+    prices = prices_of(settings.of_api(model))
+    return prices.usd(effort.tokens, 0) / effort.texts * 1_000 if prices and effort.texts else None
 
 
 def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Rankings]:
@@ -153,7 +192,7 @@ def compared_methods(
     rankings: Mapping[str, Rankings],
     qrels: Qrels,
     settings: EvaluationSettings,
-    paces: Mapping[str, float] = MappingProxyType({}),
+    speeds: Mapping[str, Speed] = MappingProxyType({}),
 ) -> tuple[Leaderboard, list[MethodScores]]:
     """Return the table of methods, and each method's scores for each query.
 
@@ -162,7 +201,7 @@ def compared_methods(
         rankings: Method → rankings.
         qrels: The labels.
         settings: Metrics and depth.
-        paces: Method → queries that it ranked a second, where that is known.
+        speeds: Method → what it takes, where that is known.
     """
     metrics = settings.metrics or USUAL_METRICS
     mutants = parents_of_mutants(benchmark.content)
@@ -171,7 +210,7 @@ def compared_methods(
             method=method,
             values=evaluate(ranked, qrels, metrics),
             judged=judged_share(ranked, qrels),
-            pace=paces.get(method),
+            speed=speeds.get(method),
             mutants=above_mutants(ranked, mutants),
         )
         for method, ranked in rankings.items()

@@ -8,9 +8,12 @@ from infra.ids import SearchId
 from infra.records import Candidate
 from infra.settings import PublishSettings
 from infra.store import Database, candidates
+from infra.store.corpus import load_queries
+from tasks.corpus.written import function_of
 from tasks.reports.leaderboard import POOL_DEPTH, Unjudged
 from tasks.runtime.caching import stage
 from tasks.runtime.references import SearchReference
+from tasks.stages.candidates import judged_searches
 from tasks.stages.leaderboard import UNJUDGED
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 
@@ -45,6 +48,29 @@ def add_to_pool(
     return record_pool(
         database, benchmark.benchmark_id, benchmark.published.collection, unjudged, POOL_DEPTH
     )
+
+
+def unfound_origins(database: Database, search: SearchReference) -> list[Unjudged]:
+    """Return pairs of a written query and its function that are no candidates of a search."""
+    searches, collection = judged_searches(database, search), search.collection
+    found = {*candidates.pairs_of(database, searches, collection)}
+    origins = ((each.query_id, function_of(each)) for each in load_queries(database, collection))
+    return [
+        Unjudged(query_id=query, code_id=code, rank=1, methods=("written",))
+        for query, code in origins
+        if code and (query, code) not in found
+    ]
+
+
+@stage("pool-origins", "pool functions of {search.collection} that queries were written for")
+def pool_origins(database: Database, search: SearchReference) -> SearchReference:
+    """Let the agents judge the functions, too, that written queries come from; return the search.
+
+    Else a query might have no match because its function was not found.
+    """
+    if unfound := unfound_origins(database, search):
+        record_pool(database, "written", search.collection, unfound, 1)
+    return search
 
 
 def record_pool(

@@ -30,6 +30,8 @@ from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
+from tasks.stages.generate.asking import require_writer
+from tasks.stages.generate.queries import is_unwritten
 
 NO_AGENTS = (
     "annotation.agents is false, since the source's own labels are published; "
@@ -74,19 +76,29 @@ def collected_source(ready: ValidatedInputs) -> CollectedSource:
     return CollectedSource(collections=tuple(collections), search=search)
 
 
-def check_agents(committee: CommitteeSettings, *, to_run: bool = True) -> RecipeReference:
-    """Return the recipe of the first labelling round, after checking the model and the engine.
+def check_agents(
+    ready: ValidatedInputs, committee: CommitteeSettings | None = None, *, to_run: bool = True
+) -> RecipeReference:
+    """Return the recipe of the first labelling round, after one check of the model and the engine.
 
     Args:
-        committee: Model, configuration and sandbox.
+        ready: The checked inputs, which keep what a command has found for its flow.
+        committee: Model, configuration and sandbox; None takes those of the settings.
         to_run: Check that the model has a key and the engine's boxes show all that they must; a
             plan needs neither.
     """
+    committee = committee or ready.settings.committee
     if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    if to_run:
+    return _recipe(ready, committee) if to_run else current_recipe(committee, require_shown=False)
+
+
+def _recipe(ready: ValidatedInputs, committee: CommitteeSettings) -> RecipeReference:
+    """Return the recipe of a committee, whose model and engine are checked unless they were."""
+    if committee not in ready.recipes:
         check_model(committee.llm)
-    return current_recipe(committee, require_shown=to_run)
+        ready.recipes[committee] = current_recipe(committee, require_shown=True)
+    return ready.recipes[committee]
 
 
 def check_model_name(llm: LanguageModelSettings) -> None:
@@ -114,9 +126,18 @@ async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
         await model.close()
 
 
+def check_writer(ready: ValidatedInputs) -> None:
+    """Check that the model answers that is to write queries before a collection, if any is."""
+    settings = ready.settings
+    if is_unwritten(ready.database, settings.source, ready.fingerprint):
+        settings.llm.require_model()
+        require_writer(settings.llm)
+        check_answer(settings.llm, settings.store)
+
+
 def annotation_plan(ready: ValidatedInputs) -> RunPlan:
     """Return the plan of an annotation run by these inputs, of which nothing is run or stored."""
-    recipe = check_agents(ready.settings.committee, to_run=False)
+    recipe = check_agents(ready, to_run=False)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, run, pending_rounds(ready.database, run))
 
@@ -134,19 +155,16 @@ def needs_server(llm: LanguageModelSettings, encoder: EncoderSettings) -> bool:
 
 
 def check_annotators(
-    settings: Settings | None, models: Sequence[str], configurations: Sequence[Configuration]
-) -> tuple[StoreSettings, list[tuple[CommitteeSettings, RecipeReference]]]:
-    """Return the store, and committee and recipe of each annotator to compare, all checked."""
+    ready: ValidatedInputs, models: Sequence[str], configurations: Sequence[Configuration]
+) -> list[tuple[CommitteeSettings, RecipeReference]]:
+    """Return committee and recipe of each annotator to compare, all checked."""
     from tasks.stages.compare_annotators import committees_of  # noqa: PLC0415 - imports Prefect
 
-    given = settings or load_settings()
-    ready = take_checked(given) or check(given, lambda _: None)
-    loaded = _with_keys(ready.settings)
-    models = models or [loaded.llm.model]
-    committees = list(committees_of(loaded.committee, models, configurations))
+    chosen = ready.settings
+    committees = list(committees_of(chosen.committee, models or [chosen.llm.model], configurations))
     for each in committees:
-        check_answer(each.llm, loaded.store)
-    return loaded.store, [(each, current_recipe(each, require_shown=True)) for each in committees]
+        check_answer(each.llm, chosen.store)
+    return [(each, _recipe(ready, each)) for each in committees]
 
 
 def _with_keys(settings: Settings) -> Settings:

@@ -15,7 +15,8 @@ from infra.ids import CodeId, PairKey, QueryId
 from infra.records import Annotation, Label, Record
 from infra.settings import PublishSettings, ScoringSettings, SourceSettings
 from infra.store import Database
-from infra.store.evidence import EvidenceSelection, decide_labels
+from infra.store.evidence import EvidenceSelection
+from infra.store.labels import decide_labels
 from tasks.benchmarks import AnnotationStream, Benchmark, qrels_of, write_benchmark
 from tasks.benchmarks.benchmark import LabelRecipe, fit_name
 from tasks.benchmarks.mteb import mteb_files
@@ -292,7 +293,7 @@ def _changes(
 def _repaired(
     content: Benchmark, changes: Sequence[LabelChange], recipes: Sequence[LabelRecipe]
 ) -> Benchmark:
-    """Return a benchmark with changed labels, each of which has its recipe as its origin."""
+    """Return a benchmark with changed labels, each of which has its recipe and its evidence."""
     labels: dict[tuple[str, str], Label] = {label.key: label for label in content.labels}
     for change in changes:
         labels[change.query_id, change.code_id] = Label.model_validate(
@@ -311,5 +312,10 @@ def _repaired(
                 pair for pair in content.undecided if (pair.query_id, pair.code_id) not in labels
             ),
             "recipes": tuple(by_origin.values()),
+            "evidence": content.evidence.replaced_by(
+                one.model_copy(update={"query_id": change.query_id, "code_id": change.code_id})
+                for change in changes
+                for one in change.evidence
+            ),
         }
     )

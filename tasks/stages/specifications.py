@@ -8,8 +8,7 @@ from agents.llm.structured_output import read
 from agents.roles.specify import Specification, Specifier, best_of
 from infra.records import Annotation
 from infra.store import Database
-from infra.store.evidence import replies_on_queries
-from infra.store.labels import CurrentLabels
+from infra.store.labels import CurrentLabels, replies_on_queries
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.evidence import ClaimLine, SpecifiedPart
 from tasks.runtime.run_logger import get_run_logger

@@ -1,6 +1,8 @@
 """The standing of retrieval methods while labels grow, by which a run ends that is to rank them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -10,11 +12,12 @@ from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, corpus
 from tasks.benchmarks import Benchmark, Rows, write_run
 from tasks.benchmarks.benchmark import fit_name
+from tasks.benchmarks.runs import Rankings
 from tasks.encoders import encoders
 from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate
 from tasks.ranking.methods import chosen_methods, components
-from tasks.reports.plan import plan_notes
+from tasks.reports.plan import RunPlan, plan_notes
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
 from tasks.runtime.references import SearchReference
@@ -39,10 +42,10 @@ class Standing(Record):
         found: Each of the first methods with the next one.
     """
 
-    queries: int
-    scored: int
-    metric: str
-    found: tuple[Neighbours, ...]
+    queries: int = 0
+    scored: int = 0
+    metric: str = ""
+    found: tuple[Neighbours, ...] = ()
 
     @property
     def is_settled(self) -> bool:
@@ -51,8 +54,10 @@ class Standing(Record):
 
     def __str__(self) -> str:
         """Return the standing in a sentence."""
+        if not self.queries:
+            return f"before the first {FEWEST} queries were judged, of which nothing is told"
         said = ", ".join(
-            f"{each.better} before {each.worse} {each.standing} ({each.difference.mean:+.3f}, "
+            f"{each.better} before {each.worse}: {each.standing} ({each.difference.mean:+.3f}, "
             f"{each.difference.low:+.3f} to {each.difference.high:+.3f})"
             for each in self.found
         )
@@ -94,9 +99,28 @@ def rank_methods(
     return runs
 
 
+class OpenRuns:
+    """The runs of methods, which are read once, on demand.
+
+    Args:
+        runs: The runs.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs = runs
+
+    def __reduce__(self) -> tuple[type["OpenRuns"], tuple[Sequence[Run]]]:
+        return OpenRuns, (self._runs,)
+
+    @cached_property
+    def rankings(self) -> dict[str, Rankings]:
+        """Method → rankings."""
+        return {run.method: read_run(run.file) for run in self._runs}
+
+
 @stage("standing", "compare the first methods on {run.search.collection}")
 def standing_of(
-    database: Database, run: AnnotationRun, runs: Sequence[Run], settings: EvaluationSettings
+    database: Database, run: AnnotationRun, runs: OpenRuns, settings: EvaluationSettings
 ) -> Standing:
     """Return the standing of methods by the labels of the queries that a run has drawn."""
     metric, policy = (settings.metrics or USUAL_METRICS)[0], run.policy
@@ -105,7 +129,10 @@ def standing_of(
     qrels = annotated_qrels(database, run)
     if drawn is not None:
         qrels = {query: qrels[query] for query in drawn if query in qrels}
-    scores = {each.method: evaluate(read_run(each.file), qrels, [metric])[metric] for each in runs}
+    scores = {
+        method: evaluate(ranked, qrels, [metric])[metric]
+        for method, ranked in runs.rankings.items()
+    }
     scored = sorted(next(iter(scores.values()), {}))
     values = {
         method: np.array([of_query[query] for query in scored], np.float64)
@@ -118,9 +145,19 @@ def standing_of(
     return standing
 
 
+def count_left(database: Database, run: AnnotationRun) -> int:
+    """Return the number of pairs that a run has still to judge."""
+    return _plan_of_rest(database, run).taken
+
+
 def rest_sentence(database: Database, run: AnnotationRun) -> str:
     """Return what judging the pairs that are pending would take, in a sentence."""
-    plan = plan_of(database, run, pending_rounds(database, run))
+    plan = _plan_of_rest(database, run)
     if not plan.taken:
         return "no pair is left"
     return f"the other {counted(plan.taken, 'pairs')} are not judged; {plan_notes(plan)[-1]}"
+
+
+def _plan_of_rest(database: Database, run: AnnotationRun) -> RunPlan:
+    policy = run.policy.model_copy(update={"pairs": None})
+    return plan_of(database, replace(run, policy=policy), pending_rounds(database, run))

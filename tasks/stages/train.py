@@ -17,8 +17,13 @@ from infra.identity import digest
 from infra.locks import locked
 from infra.ray import ensure_ray
 from infra.records import Record
-from infra.settings import EvaluationSettings, PublishSettings, RaySettings, Settings
-from infra.settings.training import TrainingSettings
+from infra.settings import (
+    EvaluationSettings,
+    PublishSettings,
+    RaySettings,
+    Settings,
+    TrainingSettings,
+)
 from infra.store import Database
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of

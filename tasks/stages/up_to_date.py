@@ -9,12 +9,14 @@ from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
 from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
+from tasks.sources import asks_written
 from tasks.stages.annotate.plan import pending_rounds, taken_pairs
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.embed import embed
 from tasks.stages.labels import judging_recipe, label_sets
+from tasks.stages.pooling import unfound_origins
 from tasks.stages.preflight import check_agents, collected_source
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.report import report_file
@@ -55,7 +57,8 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
         "collection": source.main, "search": source.search,
     }  # fmt: skip
     embedded = [is_done(embed, **inputs, encoder=each) for each in settings.search.encoders]
-    if not (
+    lacks_origins = asks_written(settings.source) and unfound_origins(database, source.search)
+    if lacks_origins or not (
         all(embedded) and is_done(collect_source, **inputs) and is_done(find_candidates, **inputs)
     ):
         return None
@@ -86,7 +89,7 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
 
 def _judged(source: CollectedSource, ready: ValidatedInputs) -> Done | None:
     """Return the remaining work, or None if pairs are pending."""
-    recipe = check_agents(ready.settings.committee, to_run=False)
+    recipe = check_agents(ready, to_run=False)
     run = AnnotationRun.of(source.search, recipe, ready.settings)
     used = judging_recipe(ready.database, run.search)
     if used is None or used.recipe_id not in {recipe.recipe_id for recipe in run.rounds}:

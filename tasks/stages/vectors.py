@@ -15,12 +15,13 @@ from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
 from infra.store.vectors import (
     Block,
-    LocatedVectors,
     Positions,
     StoredVectors,
+    VectorFile,
     Vectors,
     joint_blocks,
 )
+from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.estimators import PairVectors
@@ -49,12 +50,11 @@ class TextVectors:
 
     def load(self, encoder: str, kind: Kind, texts: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these texts; missing ones are computed and stored."""
-        located = self.open(encoder, kind, identities(kind, texts), texts.__getitem__)
-        return located.load(np.arange(len(texts), dtype=np.int32))
+        return self.open(encoder, kind, identities(kind, texts), texts.__getitem__).load()
 
     def open(
         self, encoder: str, kind: Kind, ids: vectors.Ids, text_at: Callable[[int], str]
-    ) -> LocatedVectors:
+    ) -> StoredVectors:
         """Return the vectors of n texts, to be read by positions; missing ones are computed first.
 
         Args:
@@ -66,13 +66,13 @@ class TextVectors:
         work = Embedding(self._database, encoder, self._settings, self._ray)
         forget_lost_files(work, kind)
         key = encoder_key(encoder)
-        places = vectors.locate(self._database, key, kind, ids)
-        missing = np.flatnonzero(places.is_missing).tolist()
+        stored = StoredVectors(self._database, key, kind, ids)
+        missing = np.flatnonzero(stored.is_missing).tolist()
         if not missing:
-            return LocatedVectors(self._database.settings.vectors, places)
+            return stored
         at = {ids[row].as_py(): row for row in missing}
         embed_texts(work, self._name, kind, {item: text_at(row) for item, row in at.items()})
-        return StoredVectors(self._database, key, kind, self._name).open(ids)
+        return StoredVectors(self._database, key, kind, ids).require_all(self._name)
 
     def load_pairs(self, encoder: str, pairs: Pairs) -> PairVectors:
         """Return the vectors of pairs, as `load` does."""
@@ -98,9 +98,10 @@ class BenchmarkVectors:
     def __init__(
         self, benchmark: Benchmark, database: Database, settings: EncoderSettings, ray: RaySettings
     ) -> None:
+        self._database = database
         self._texts = TextVectors(benchmark.name, database, settings, ray)
         self._benchmark = benchmark
-        self._opened: dict[str, LocatedVectors] = {}
+        self._opened: dict[str, StoredVectors] = {}
 
     def compute_missing(self, encoder: str) -> None:
         """Compute and store the vectors that are missing."""
@@ -123,7 +124,20 @@ class BenchmarkVectors:
         """
         yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
 
-    def _open(self, encoder: str) -> LocatedVectors:
+    def encoding(self, encoder: str) -> tuple[EncodingEffort, int]:
+        """Return what it took to encode the codes, as far as that is known, and the dimension.
+
+        It is that of the stored files with any of them; nothing is computed.
+        """
+        ids = self._codes[1]
+        stored = StoredVectors(self._database, encoder_key(encoder), "code", ids)
+        folder = self._database.settings.vectors
+        numbers = np.unique(stored.file[~stored.is_missing]).tolist()
+        files = [VectorFile(folder / stored.files[number]) for number in numbers]
+        dimension = files[0].dimension if files else encoders.get(encoder).spec.dimension
+        return sum((file.effort for file in files), NO_EFFORT), dimension
+
+    def _open(self, encoder: str) -> StoredVectors:
         if encoder not in self._opened:
             order, ids = self._codes
             codes = self._benchmark.codes
@@ -150,10 +164,14 @@ def identities(kind: Kind, texts: Sequence[str]) -> vectors.Ids:
 
 
 def stored_vectors(
-    database: Database, collection: str, encoder: str, kind: vectors.Kind
+    database: Database, collection: str, encoder: str, kind: vectors.Kind, ids: vectors.Ids
 ) -> StoredVectors:
-    """Return the vectors of a collection's items by an encoder, read on demand."""
-    return StoredVectors(database, encoder_key(encoder), kind, collection)
+    """Return the vectors of a collection's items by an encoder, read on demand.
+
+    Raises:
+        StoreError: An item has not been embedded.
+    """
+    return StoredVectors(database, encoder_key(encoder), kind, ids).require_all(collection)
 
 
 def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> Codes:
@@ -169,5 +187,5 @@ def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> 
         encoders: Names of encoders.
     """
     ids = vectors.member_ids(database, [collection], "code")
-    stored = {name: stored_vectors(database, collection, name, "code") for name in encoders}
-    return partial(joint_blocks, {name: one.open(ids) for name, one in stored.items()})
+    stored = {name: stored_vectors(database, collection, name, "code", ids) for name in encoders}
+    return partial(joint_blocks, stored)

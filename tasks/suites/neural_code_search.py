@@ -67,14 +67,18 @@ class NeuralCodeSearch:
     def figures(self, options: ScoreSheetOptions) -> Figures:
         """Return the figures of each method."""
         questions = read_questions(options.questions) if options.questions else None
-        scores = score_sheet(read_score_sheet(options.sheet, questions))
-        return Figures(
-            columns=("method", "Answered@1", "Answered@5", "Answered@10", "MRR"),
-            rows=tuple(
-                (method, *map(str, row.answered.values()), f"{row.reciprocal_rank:.3f}")
-                for method, row in scores.items()
-            ),
-        )
+        return sheet_figures(score_sheet(read_score_sheet(options.sheet, questions)))
+
+
+def sheet_figures(scores: Mapping[str, SheetScores]) -> Figures:
+    """Return a row for each method."""
+    return Figures(
+        columns=("method", "Answered@1", "Answered@5", "Answered@10", "MRR"),
+        rows=tuple(
+            (method, *map(str, row.answered.values()), f"{row.reciprocal_rank:.3f}")
+            for method, row in scores.items()
+        ),
+    )
 
 
 def read_score_sheet(file: Path, questions: Sequence[Question] | None = None) -> Ranks:

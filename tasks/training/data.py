@@ -13,7 +13,7 @@ from pathlib import Path
 from infra.errors import SourceError
 from infra.identity import digest
 from infra.records import caseless
-from infra.settings.training import TrainingSettings
+from infra.settings import TrainingSettings
 from tasks.benchmarks.benchmark import Benchmark, benchmark_fingerprint, fit_name
 from tasks.benchmarks.splits import (
     SPLITS,

@@ -51,7 +51,7 @@ from infra.records import Annotation, Pair
 from infra.settings import LanguageModelSettings, SandboxSettings, StoreSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Box, Sandbox
-from tasks.stages.annotate.journal_owner import JournalOwner, Terms
+from tasks.stages.annotate.ledger_actor import LedgerHandle, RunBudget
 from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
 from tests.fakes.llm_server import ScriptedServer
 
@@ -304,7 +304,7 @@ def requests_a_second(number: int, *, by_owner: bool, resources: Sequence[str]) 
     llm = LanguageModelSettings(model="openai/gpt-4o-mini", budget_usd=1e6)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         store = StoreSettings(folder=Path(folder, "of the flow"))
-        owner = JournalOwner(Terms(store, llm, Budget(), PLACES))
+        owner = LedgerHandle(RunBudget(store, llm, Budget(), PLACES))
         stack.enter_context(owner)
         task: Any = ray.remote(pay_as)
         begins = time.time() + START_S

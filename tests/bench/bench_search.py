@@ -83,7 +83,7 @@ def stored_codes(options: argparse.Namespace) -> Codes:
     database = open_database(StoreSettings(folder=options.folder))
     ids = vectors.ids_of([f"c{code:08}" for code in range(options.codes)])
     by_encoder = {
-        name: StoredVectors(database, name, "code", "made-up").open(ids)
+        name: StoredVectors(database, name, "code", ids)
         for name in encoder_names(options.dimensions)
     }
     return partial(joint_blocks, by_encoder)

@@ -117,7 +117,7 @@ def _shard(system: RunningSystem, _: Break) -> bool:
 
 @_kind("journal's owner", loses=True)
 def _owner(system: RunningSystem, _: Break) -> bool:
-    return _kill_busiest(system, "ray::Owner")
+    return _kill_busiest(system, "ray::LedgerActor")
 
 
 @_kind("raylet", loses=True)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from infra.executions import CaseResult
 from infra.ids import RecipeId
 from infra.records import (
     Annotation,
+    CaseResult,
     Code,
     Execution,
     ExecutionResult,
@@ -17,11 +17,11 @@ from infra.records import (
     Pair,
     Query,
 )
-from infra.settings import StoreSettings
-from infra.store import Database, annotations, open_database, recipes
+from infra.store import Database, annotations, recipes
 from tasks.browse.app import Browsed, browse_app
 from tasks.browse.guard import Guard
 from tasks.browse.opened import StoreCopies
+from tests.fakes.stores import store_like
 
 PORT = 4280
 ADDRESS = f"http://127.0.0.1:{PORT}"
@@ -48,14 +48,16 @@ def pairs_of(texts: tuple[str, ...]) -> list[Pair]:
 
 def judged_store(folder: Path, texts: tuple[str, ...]) -> Database:
     """Return a store of pairs of these texts, each judged with a text in all that can have one."""
-    database = open_database(StoreSettings(folder=folder, lock_timeout_s=30))
+    return store_like(_judge, folder, texts)
+
+
+def _judge(database: Database, texts: tuple[str, ...]) -> None:
     pairs = pairs_of(texts)
     annotations.record_pairs(database, pairs)
     recipe = RecipeId("r" * 20)
     recipes.record_recipes(database, {recipe: {"model": {"model": f"maker/{texts[0][:200]}"}}})
     found = [judged(pair, recipe, text) for pair, text in zip(pairs, texts, strict=True)]
     annotations.add_annotations(database, found)
-    return database
 
 
 def judged(pair: Pair, recipe: RecipeId, text: str, label: int = 1) -> Annotation:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 from infra.ids import RecipeId, SearchId
 from infra.records import Support
-from infra.store.labels import Covered, CurrentLabels
+from infra.store.labels import Coverage, CurrentLabels
 
 _MET = ("arbiter", "box", "coder", "screener")
 _WAYS = [",".join(some) for size in range(len(_MET) + 1) for some in combinations(_MET, size)]
@@ -20,7 +20,7 @@ def labels_by(
     """Return the labels by sets of labelling rounds, the first of which is in use."""
     recipes = tuple(tuple(RecipeId(recipe_id) for recipe_id in rounds) for rounds in sets)
     covered = tuple(
-        Covered(recipe_id, met, number, place)
+        Coverage(recipe_id, met, number, place)
         for number, rounds in enumerate(recipes)
         for place, recipe_id in enumerate(rounds)
         for met in _WAYS

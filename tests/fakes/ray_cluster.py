@@ -79,7 +79,7 @@ def embedded(
     started = time.monotonic()
     problem = ""
     try:
-        for number, rows in embed_batches(
+        for number, rows, _ in embed_batches(
             "slow-letters", batches(first), BATCHES * TEXTS, settings,
             RaySettings(placement_timeout_s=patience_s),
         ):  # fmt: skip

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from infra.summaries import EncodingEffort
+
 
 @dataclass
 class FakeRay:
@@ -60,7 +62,8 @@ class FakeRay:
 
         def embed(texts: Sequence[str], _kind: str) -> "Reference":
             self.batches_of[number] += 1
-            return Reference(number, self.failed or np.ones((len(texts), 1), np.float32))
+            effort = EncodingEffort(texts=len(texts), seconds=6)
+            return Reference(number, self.failed or (np.ones((len(texts), 1), np.float32), effort))
 
         return SimpleNamespace(
             number=number,

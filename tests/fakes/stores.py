@@ -2,6 +2,7 @@
 
 import atexit
 import shutil
+from collections.abc import Callable, Hashable
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -35,20 +36,25 @@ def rows_of(file: Path) -> Rows:
 
 def whole_store(folder: Path) -> Database:
     """Make a store of this version with six judged pairs, vectors, and a journal."""
-    shutil.copytree(_template(), folder)
+    return store_like(_fill, folder)
+
+
+def store_like(fill: Callable[..., object], folder: Path, *given: Hashable) -> Database:
+    """Make a store with what ``fill(database, *given)`` adds, which is called once a process."""
+    shutil.copytree(_template(fill, given), folder, dirs_exist_ok=True)
     return open_database(StoreSettings(folder=folder, lock_timeout_s=5.0))
 
 
 @cache
-def _template() -> Path:
+def _template(fill: Callable[..., object], given: tuple[Hashable, ...]) -> Path:
     folder = Path(mkdtemp(prefix="whole-store-"))
     atexit.register(shutil.rmtree, folder)
-    return _make(folder).settings.folder
+    fill(open_database(StoreSettings(folder=folder)), *given)
+    return folder
 
 
-def _make(folder: Path) -> Database:
-    settings = StoreSettings(folder=folder, lock_timeout_s=5.0)
-    database = open_database(settings)
+def _fill(database: Database) -> None:
+    settings = database.settings
     with database.transaction() as tx:
         for file in sorted(ROWS.glob("*.json")):
             layout = "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ?"
@@ -73,4 +79,3 @@ def _make(folder: Path) -> Database:
     spend(JournalLedger(journal, LanguageModelSettings(model="openai/m")), 100, 1.0)
     journal.close()
     pack(settings.journal)
-    return database

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infra.store import Database, vectors
-from infra.store.vectors import Kind, RecordedFile, VectorFile, Vectors, write_vectors
+from infra.store.vectors import Kind, VectorFile, Vectors, write_vectors
 
 
 def add_file(
@@ -17,7 +17,7 @@ def add_file(
 ) -> None:
     """Write (n,) ids and (n, d) vectors to a file below the folder of vectors, and record it."""
     write_vectors(database.settings.vectors / file, item_ids, rows)
-    vectors.record_files(database, encoder_key, kind, [RecordedFile(file, len(rows))])
+    vectors.record_files(database, encoder_key, kind, {file: len(rows)})
 
 
 def read_vectors(file: Path) -> tuple[list[str], Vectors]:

@@ -69,6 +69,8 @@ def _run_script(command: Sequence[str], env: dict[str, str], folder: Path, log: 
     own = {name: value for name, value in os.environ.items() if name.startswith("RAY_")}
     os.environ.clear()
     os.environ.update(env | own)  # what it set to reach its Ray runtime stays
+    if engine := sys.modules.get("prefect.flow_engine"):  # as `prefect_server` does
+        engine._send_heartbeats = contextlib.nullcontext  # type: ignore[attr-defined]
     with contextlib.chdir(folder), _output_to(log):
         sys.argv = list(command)
         try:

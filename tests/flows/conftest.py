@@ -6,11 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prefect.settings import PREFECT_HOME, temporary_settings
+from prefect.settings import (
+    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
+    PREFECT_HOME,
+    temporary_settings,
+)
 
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import SandboxSettings
-from tests.flows.world import commands
+from tests.fakes.llm_server import ScriptedServer
+from tests.flows.world import YES, commands
+from tests.prefect_api import lay_database
 from tests.real_sandbox import real_sandbox
 
 
@@ -19,8 +25,11 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start a Prefect server with a database of its own; return the address of its API."""
     before = os.environ.get("PREFECT_HOME")
     home = tmp_path_factory.mktemp("prefect")
+    lay_database(home)
     os.environ["PREFECT_HOME"] = str(home)
-    with temporary_settings({PREFECT_HOME: home}), prefect_api() as url:
+    # A flow's end waits up to a second for the thread of its signs of life.
+    changes = {PREFECT_HOME: home, PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}
+    with temporary_settings(changes), prefect_api() as url:
         yield url
         if commands.cache_info().currsize:
             commands().close()
@@ -45,3 +54,10 @@ def engine() -> None:
 def folder(tmp_path: Path) -> Path:
     """Return a folder for one world."""
     return tmp_path
+
+
+@pytest.fixture
+def agreeing() -> Iterator[ScriptedServer]:
+    """Start a model that says of every pair that it matches."""
+    with ScriptedServer([YES]) as server:
+        yield server

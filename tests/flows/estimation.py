@@ -61,9 +61,9 @@ def store_vectors(
     }
     key = encoder_key(encoder)
     for old in vectors.files_of(database, key, kind):
-        ids, kept = read_vectors(database.settings.vectors / old.file)
+        ids, kept = read_vectors(database.settings.vectors / old)
         row_of |= {item: row for item, row in zip(ids, kept, strict=True) if item not in row_of}
-        vectors.delete_files(database, [old.file])
+        vectors.delete_files(database, [old])
     file = f"{uuid4().hex}.arrow"
     add_file(database, key, kind, file, list(row_of), np.array(list(row_of.values())))
 

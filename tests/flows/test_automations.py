@@ -26,6 +26,7 @@ from flows.runtime.prefect_server import (
     settings_of_server,
     using_server,
 )
+from tests.prefect_api import lay_database
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
@@ -38,6 +39,7 @@ def client(tmp_path: Path) -> Iterator[SyncPrefectClient]:
     """Return a client of a server that lasts: a private one runs no automation."""
     auth = "cosqa:of-a-test"
     with ExitStack() as stack:
+        lay_database(tmp_path)
         stack.enter_context(temporary_settings({PREFECT_HOME: tmp_path}))
         bound = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
         port = bound.getsockname()[1]

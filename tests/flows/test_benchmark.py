@@ -26,14 +26,12 @@ pytestmark = [
     pytest.mark.usefixtures("engine"),
 ]  # fmt: skip
 
-METHODS = 6  # five lexical ones and the encoder
+METHODS = 7  # six lexical ones and the encoder
 
-TWICE: dict[str, Callable[..., Any]] = {
-    "checks of the model": check_model,
-    "checks of the agents": check_agents,
-    "recipes": current_recipe,
-    "connections to the engine": make_sandbox,
-}
+# The model is checked for its answer and for the agents; the flow is handed what its command has.
+ASKED: dict[Callable[..., Any], int] = {
+    check_model: 2, check_agents: 2, current_recipe: 1, make_sandbox: 1,
+}  # fmt: skip
 
 READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func
 
@@ -94,12 +92,10 @@ def test_a_run_derives_checks_and_scores_once_and_later_runs_rank_nothing_again(
         world.write(list(cases.values()))
         _, first = profiled(world, world.command("benchmark"))
         assert first.calls(search_identity) == 1
-        assert {what: first.calls(function) for what, function in TWICE.items()} == dict.fromkeys(
-            TWICE, 2
-        ), "before a server starts, and in the flow, as deployments start it"
+        assert {function: first.calls(function) for function in ASKED} == ASKED
         for once in (check, check_source):
             assert first.calls(once) == 1, "the command hands its inputs on"
-        assert first.callers(Ranker.rank) == {("scoring.py", "_rank")}, "one way to score"
+        assert first.callers(Ranker.rank) == {("scoring.py", "rank_with_progress")}
         assert first.calls(Ranker.rank) == 2 * METHODS, "each method on each export"
         assert first.calls(READ_CONTENT) == 2, "each export is read once"
 

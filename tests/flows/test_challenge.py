@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from flows.challenge import challenge
-from flows.cli.challenges import print_scores
+from flows.cli.output import print_document
 from infra.errors import SourceError
 from infra.settings import (
     EvaluationSettings,
@@ -26,7 +26,7 @@ from infra.settings import (
 from infra.store import open_database
 from infra.store.samples import Sample, assign, load_sample
 from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
-from tasks.stages.challenge.codesearchnet import write_annotations
+from tasks.stages.challenge.codesearchnet import challenge_document, write_annotations
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.studies.codesearchnet_annotations import annotation_figures
 
@@ -124,7 +124,7 @@ def test_predictions_are_in_the_published_form_and_scored_by_the_published_formu
             assert found.languages[language].everything == pytest.approx(everything)
         assert found.missing == ("java",)
         assert found.languages["python"].within > 0.5
-    print_scores(written)
+    print_document(challenge_document(written))
     printed = capsys.readouterr().out
     assert "NDCG within" in printed
     assert "no predictions, counted as 0: java" in printed
@@ -134,7 +134,8 @@ def test_predictions_are_in_the_published_form_and_scored_by_the_published_formu
     assert "annotated functions that are not in the corpus: " in printed
     other = world / "of other functions.csv"
     other.write_text(grades.read_text().replace("https://", "https://other."))
-    print_scores(challenge(world / "queries.csv", other, settings=settings_in(world)))
+    unknown = challenge(world / "queries.csv", other, settings=settings_in(world))
+    print_document(challenge_document(unknown))
     printed = capsys.readouterr().out
     assert "annotated functions that are not in the corpus: " in printed
     assert "bm25: no annotated function is among the predictions, so all scores are 0" in printed

@@ -80,7 +80,7 @@ def test_methods_are_estimated_and_shown(world: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     print_estimate(done)
     printed = capsys.readouterr().out
-    for words in ("asked: 100 queries", "codet5p", "note"):
+    for words in ("scores: asked\n100 queries", "codet5p", "Of 100 queries 2 are"):
         assert words in printed
 
 

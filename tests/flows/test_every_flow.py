@@ -38,7 +38,10 @@ SCRIPT = [
     read("answers") | {"query": CASES[1].query},
     read("does_not_answer"),
     rule("code_writer", {"reply": {"code": CASES[0].code}}),
-]
+    rule("query_writer", {"reply": {
+        "purpose": "sums", "keywords": "sum of two totals", "question": "How do I total two sums?",
+    }}),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +91,7 @@ def _commands(world: World) -> list[list[str]]:
         world.command("annotate", "--top-k", "4", "--until-ranked", "2",
                       "--method", "bm25", "--method", "tf-idf")[1:],
         world.command("collect", "--top-k", "5")[1:],
+        world.command("collect", "--queries", "written", "--collection", "asked")[1:],
         *(world.command(name, "--top-k", "3")[1:] for name in ("generate", "publish")),
         world.command("evaluate", "--top-k", "3", "--method", FUSED)[1:],
         world.command("study", "--top-k", "3")[1:],
@@ -170,6 +174,13 @@ ARROWS: dict[str, set[tuple[str, str]]] = {
     "annotate": path(FIND.format(4), PLAN, CHOOSE, SHARDS, LABELS, STANDING)
     | path(FIND.format(4), "rank the codes of jsonl by each method"),
     "collect": path(READ, EMBED, FIND.format(5)),
+    "collect, written": path(
+        "write queries for functions of asked by openai/scripted",
+        "read asked",
+        "embed the texts of asked by minilm",
+        "find the top 1 codes for each query of asked",
+        "pool functions of asked that queries were written for",
+    ),
     "generate": path("write answers to queries of jsonl by openai/scripted"),
     "publish": path("publish jsonl") | path("publish jsonl-agents"),
     "evaluate": path(score(FUSED, "jsonl"), REPORT) | path(score(FUSED), REPORT),

@@ -1,52 +1,46 @@
 """The law of gold questions in whole runs: who fails the first judges nothing, and is held."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import World, additions, environment
 
-YES = read("answers") | {"query": "*"}
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(4)
-]
+CASES = additions(4)
 WRONG = "judged 3 of 6 pairs with known labels wrongly (3 false passes, 0 false fails, 0 without"
 
 
-@pytest.fixture
-def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([YES]) as server:
-        yield server
-
-
-@pytest.fixture
-def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> World:
     env = environment(
-        model.base_url,
+        "",
         PREFECT_API_URL=prefect_server,
         COSQA_ANNOTATION__CONFIGURATION="single",
         COSQA_ANNOTATION__GOLD_QUESTIONS="12",
     )
-    world = World(folder, env)
+    world = World(tmp_path_factory.mktemp("world"), env)
     world.write(CASES)
     assert world.run("collect").returncode == 0
     return world
 
 
+@pytest.fixture
+def world(collected: World, folder: Path, agreeing: ScriptedServer) -> World:
+    return collected.copy(folder, agreeing.base_url)
+
+
 def test_a_model_that_fails_the_first_questions_judges_no_pair_and_its_labels_are_held(
-    world: World, model: ScriptedServer
+    world: World, agreeing: ScriptedServer
 ) -> None:
     ended = world.run("annotate")
     assert ended.returncode == 1
     assert WRONG in ended.stdout
     assert "`cosqa check-model --model NAME`" in ended.stdout
-    assert len(model.calls) == 6, "the first handful is paid, and nothing else"
+    assert len(agreeing.calls) == 6, "the first handful is paid, and nothing else"
     again = world.run("annotate")
-    assert (again.returncode, WRONG in again.stdout, len(model.calls)) == (1, True, 6)
+    assert (again.returncode, WRONG in again.stdout, len(agreeing.calls)) == (1, True, 6)
 
     accepted = world.run("annotate", "--accept-gold")
     assert accepted.returncode == 0, accepted.stdout

@@ -20,17 +20,14 @@ import psutil
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read, rule
+from tests.flows.world import World, additions, environment, read, rule
 from tests.processes import still_running
 
 pytestmark = [pytest.mark.slow(120), pytest.mark.nightly]
 
 LIMIT_S = 5.0
 JUDGED, EMBEDDED_ON_RAY = 24, 240
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(EMBEDDED_ON_RAY)
-]
+CASES = additions(EMBEDDED_ON_RAY)
 ON_RAY = ("to embed", "texts embedded")
 (REPLY,) = read("answers")["steps"]
 SLOWLY = rule("exact_judge", REPLY | {"delay_s": 1})

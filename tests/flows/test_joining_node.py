@@ -15,7 +15,7 @@ from ray._private.state import available_resources_per_node
 from ray.cluster_utils import Cluster
 
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import World, additions, environment, read
 from tests.prefect_api import ask
 from tests.waiting import until
 
@@ -23,10 +23,7 @@ pytestmark = [pytest.mark.slow(120), pytest.mark.nightly]
 
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 PLACES_A_SHARD = 16
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(9 * PLACES_A_SHARD)
-]
+CASES = additions(9 * PLACES_A_SHARD)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 Each is killed as `kill -9` does, and the same command goes on.
 
-Covers `tasks.stages.annotate.journal_owner`.
+Covers `tasks.stages.annotate.ledger_actor`.
 """
 
 import subprocess
@@ -14,19 +14,16 @@ import pytest
 
 from tests.chaos.breaks import seconds_of, title_of
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import World, additions, environment, read
 from tests.waiting import until
 
 pytestmark = [pytest.mark.slow(200), pytest.mark.nightly]
 
 PAIRS, IN_FLIGHT, MOST_RUNS = 60, 8, 4
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(PAIRS)
-]
+CASES = additions(PAIRS)
 VICTIMS = {
     "a shard": "ray::annotate-shard",
-    "the journal's owner": "ray::Owner",
+    "the journal's owner": "ray::LedgerActor",
     "a node": "raylet",
     "Ray's head": "gcs_server",
 }

@@ -10,24 +10,34 @@ from statistics import fmean
 import pyarrow.parquet as pq
 import pytest
 
-from flows.cli.evaluation import print_leaderboards
-from flows.cli.label import print_orders
+from flows.cli.evaluation import print_leaderboard
+from flows.cli.output import print_document
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.records import GivenVote
-from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
+from infra.settings import (
+    EncoderSettings,
+    EvaluationSettings,
+    PublishSettings,
+    Settings,
+    StoreSettings,
+)
 from infra.store import open_database
 from infra.store.samples import Sample, SampleItem, add_sample, assign
 from infra.store.votes import record_votes
 from tasks.benchmarks import benchmark_fingerprint, write_benchmark
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.sealing import seal_benchmark, write_answers
+from tasks.encoders import encoders
 from tasks.estimation.unlabelled import MethodEstimate
 from tasks.inputs.formats.beir import read_beir
 from tasks.reports.estimation import EstimationReport
 from tasks.reports.labels import answers_figure
+from tasks.stages.label.report import orders_document
 from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
+from tests.fakes.checkpoints import make_checkpoint
+from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.tasks.reports.leaderboard.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
@@ -87,6 +97,54 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     figure = second.corrected.figures[0]
     assert (figure.metric, figure.method) == ("NDCG@10", best.method)
     assert "Corrected by people" in page
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_leaderboard_says_what_methods_took_also_where_all_was_stored_before(
+    tmp_path: Path, export: Path
+) -> None:
+    folder = make_checkpoint("minilm", tmp_path / "mine", 384)
+    mine = encoders.adopt(f"checkpoint:mine={folder}?like=minilm")
+    settings = settings_in(tmp_path, "bm25", mine, f"bm25+{mine}")
+    first = leaderboard(export, settings=settings)
+    speeds = {row.method: row.speed for row in first.before.rows}
+    speed, fused, words = speeds[mine], speeds[f"bm25+{mine}"], speeds["bm25"]
+    assert speed
+    assert fused
+    assert words
+    codes = len(benchmark().codes)
+    assert speed.megabytes == fused.megabytes == codes * 384 * 4 / 1e6
+    assert speed.texts
+    assert speed.texts == fused.texts
+    assert (len(speed.machines), speed.usd) == (1, None)
+    assert (words.texts, words.megabytes, words.machines) == (None, None, ())
+    assert words.queries
+    again = leaderboard(export, settings=settings)
+    assert {row.method: row.speed for row in again.before.rows} == speeds
+    assert "Which to take" in (again.folder / "leaderboard.html").read_text()
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_an_encoder_behind_an_api_has_the_price_of_a_thousand_texts(
+    tmp_path: Path, export: Path
+) -> None:
+    theirs = encoders.adopt("api:theirs=openai/text-embedding-3-small?dimension=8")
+    unlisted = encoders.adopt("api:openai/tiny")
+    with ScriptedServer([]) as server:
+        tokens = 12 * len(benchmark().codes)  # at $0.02 a million
+        server.embedding_steps = [{"usage": {"prompt_tokens": tokens, "total_tokens": tokens}}]
+        encoder = EncoderSettings.model_validate({"base_url": server.base_url, "api_key": KEY})
+        settings = settings_in(tmp_path, theirs, unlisted).model_copy(update={"encoder": encoder})
+        board = leaderboard(export, settings=settings).before
+    speeds = {row.method: row.speed for row in board.rows}
+    speed, unknown = speeds[theirs], speeds[unlisted]
+    assert speed
+    assert unknown
+    assert speed.usd == pytest.approx(12 * 0.02 / 1_000)
+    assert (speed.machines, speed.megabytes) == (("API",), len(benchmark().codes) * 8 * 4 / 1e6)
+    assert speed.texts
+    assert unknown.usd is None, "a price that nobody lists is unknown, not 0"
+    assert unknown.megabytes, "its dimension is that of the vectors"
 
 
 def let_a_person_label(settings: Settings, queries: int) -> None:
@@ -195,7 +253,7 @@ def test_questions_without_labels_are_ranked_not_scored_and_their_answers_labell
     settings = settings_in(tmp_path, "bm25", "bag-of-words")
     written = leaderboard(folder, settings=settings)
     assert (written.before.scored, written.before.queries) == (0, len(benchmark().queries))
-    print_leaderboards(written)
+    print_leaderboard(written)
     assert "There is nothing to score" in capsys.readouterr().out
     assert (written.folder / "leaderboard.html").is_file()
 
@@ -243,10 +301,10 @@ def test_kapes_order_of_the_methods_stands_beside_the_peoples_and_answers_are_dr
     ]
     report = EstimationReport(title="q", training="t", generated_at="", estimates=tuple(estimates))
     (tmp_path / "estimate.json").write_text(report.model_dump_json())
-    print_orders(found, tmp_path)
+    print_document(orders_document(found, tmp_path))
     told = " ".join(capsys.readouterr().out.split())
     assert "by people: bm25 (18) > bag-of-words (13)" in told
     assert "by KAPE: bm25 (0.9) > bag-of-words (0.8): the same order" in told
     assert "RoBERTa right 16.4" in told
     with pytest.raises(SettingsError, match="the sample has answers of no method"):
-        print_orders(found.model_copy(update={"right": ()}), tmp_path)
+        orders_document(found.model_copy(update={"right": ()}), tmp_path)

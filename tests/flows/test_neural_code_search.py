@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from flows.cli.challenges import print_sheet
+from flows.cli.output import print_document
 from flows.neural_code_search import neural_code_search
 from infra.errors import SourceError
 from infra.records import query_id_of
@@ -22,7 +22,7 @@ from infra.settings import (
     StoreSettings,
 )
 from tasks.corpus.neural_code_search import QUESTIONS, Question, write_corpus
-from tasks.stages.challenge.neural_code_search import _reordered
+from tasks.stages.challenge.neural_code_search import _reordered, sheet_document
 
 JAVA = """class Keys {
     void hide(View view) {
@@ -88,7 +88,7 @@ def test_rankings_are_judged_by_answers_and_the_sheet_is_scored(
     found = written.scores["bm25"]
     assert (found.answered, found.reciprocal_rank) == ({1: 2, 5: 2, 10: 2}, 1 / 2)
     assert (written.without_code, written.examples, written.accepted) == (1, 3, 2)
-    print_sheet(written)
+    print_document(sheet_document(written))
     said = capsys.readouterr().out
     assert "judge: accepts 2 of 3 examples" in said
     scored = CliRunner().invoke(app, ["suite", "neural-code-search", str(written.file)])

@@ -15,18 +15,16 @@ from prefect.server.schemas.schedules import CronSchedule
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.deployed import DEPLOYMENTS
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import YES, Case, World, additions, environment
 from tests.prefect_api import ask
+
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 CENT = 0.01
 # Replies of 2,000 tokens: each pair costs about $0.0013 by the price of gpt-4o-mini.
-YES = read("answers") | {"query": "*"}
 USAGE = {"prompt_tokens": 500, "completion_tokens": 2_000, "total_tokens": 2_500}
-YES["steps"] = [YES["steps"][0] | {"usage": USAGE}]
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(12)
-]
+DEAR = YES | {"steps": [YES["steps"][0] | {"usage": USAGE}]}
+CASES = additions(12)
 SETTINGS = """
 [source]
 name = "jsonl"
@@ -48,7 +46,7 @@ for name, parameters in json.loads(sys.argv[1]).items():
 
 @pytest.fixture
 def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([YES]) as server:
+    with ScriptedServer([DEAR]) as server:
         yield server
 
 

@@ -5,15 +5,14 @@ Where nothing is published, that command fails and says why, and so do those tha
 Covers `flows.publish`, `flows.evaluate`, `tasks.sources.source_code`.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import COSQA, World, environment, read
+from tests.flows.world import COSQA, World, environment
 
-pytestmark = [pytest.mark.slow(60)]
+pytestmark = pytest.mark.slow
 
 CODE = """
 def gcd(first, second):
@@ -28,12 +27,6 @@ def lcm(first, second):
 """
 
 
-@pytest.fixture
-def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([read("answers") | {"query": "*"}]) as server:
-        yield server
-
-
 def told(world: World, *words: str) -> tuple[int, str]:
     """Return the exit status of a command, and the last sentence that it printed."""
     done = world.finish([COSQA, *words])
@@ -41,12 +34,12 @@ def told(world: World, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout.strip().splitlines()[-1]
 
 
-@pytest.mark.parametrize("has_licence", [True, False])
+@pytest.mark.parametrize("has_licence", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_the_five_lines_of_the_readme_export_what_a_licence_permits(
-    folder: Path, model: ScriptedServer, prefect_server: str, *, has_licence: bool
+    folder: Path, agreeing: ScriptedServer, prefect_server: str, *, has_licence: bool
 ) -> None:
     env = environment(
-        model.base_url,
+        agreeing.base_url,
         PREFECT_API_URL=prefect_server,
         COSQA_ANNOTATION__CONFIGURATION="single",
         PREFECT_LOGGING_LEVEL="INFO",

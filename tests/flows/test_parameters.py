@@ -138,7 +138,8 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
 def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
     with ScriptedServer([]) as server:
         settings = settings_in(tmp_path, api_key_block=block, base_url=server.base_url)
-        _, found = check_annotators(settings, ["openai/m", "openai/n"], ["single", "arbiter"])
+        ready = check_inputs(settings, lambda _: None)
+        found = check_annotators(ready, ["openai/m", "openai/n"], ["single", "arbiter"])
     assert [(asked.llm.model, asked.annotation.configuration) for asked, _ in found] == [
         ("openai/m", "single"), ("openai/m", "arbiter"),
         ("openai/n", "single"), ("openai/n", "arbiter"),

@@ -22,7 +22,7 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Finished, World, environment
 from tests.flows.world import read as judged
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 METHODS = ("bm25", "tf-idf", "bag-of-words", "bow-sklearn", "lucene")
 
@@ -114,6 +114,8 @@ def assert_written(world: World, made: FaultyBenchmark) -> None:
     right = {(label.query_id, label.code_id) for label in version.labels if label.relevance > 0}
     assert right == made.truth
     assert {source.licence for source in version.sources} == {"MIT"}
+    stated = {(row["query_id"], row["code_id"]): row["new"] for row in changes(world)}
+    assert {one.key: one.label for one in version.evidence} == stated, "and what they rest on"
     (task,) = (world.output / "repairs").glob("*/mteb")
     as_task = read(task)
     labels = {(label.query_id, label.code_id, label.relevance) for label in version.labels}
@@ -158,6 +160,7 @@ def test_planted_faults_are_found_and_right_labels_stay(
     assert len(model.calls) == asked, "nothing is paid twice"
 
 
+@pytest.mark.nightly
 def test_a_repair_that_is_bounded_or_killed_goes_on_and_pays_for_each_pair_once(
     world: World, made: FaultyBenchmark, model: ScriptedServer
 ) -> None:

@@ -23,18 +23,14 @@ from tests.fakes.llm_server import ScriptedServer
 from tests.flows.deployed import DEPLOYMENTS
 from tests.flows.hostile_folder import lay_modules, names_run
 from tests.flows.runtime.test_command_run import Command
-from tests.flows.world import COSQA, Case, World, environment, read, rule
+from tests.flows.world import COSQA, World, additions, environment
 from tests.ports import free_port
 from tests.prefect_api import ask
 from tests.processes import still_running
 
 pytestmark = pytest.mark.slow(100)
 
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(4)
-]
-(REPLY,) = read("answers")["steps"]
+CASES = additions(4)
 TOML = '[source]\nname = "jsonl"\npath = "source"\n[search]\ntop_k = 1\n'
 SECRET = "sk-of-a-provider"
 
@@ -102,19 +98,13 @@ class Served:
 
 
 @pytest.fixture
-def model() -> Iterator[ScriptedServer]:
-    with ScriptedServer([rule("exact_judge", REPLY) | {"query": "*"}]) as server:
-        yield server
-
-
-@pytest.fixture
-def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
+def served(tmp_path: Path, agreeing: ScriptedServer) -> Iterator[Served]:
     world = World(tmp_path / "work", {})
     world.write(CASES, labels=False)
     (world.folder / "cosqa.toml").write_text(TOML)
     mark = lay_modules(world.folder)
     env = environment(
-        model.base_url,
+        agreeing.base_url,
         PREFECT_HOME=str(tmp_path / "prefect"),
         PREFECT_WORKER_QUERY_SECONDS="2",
         COSQA_ANNOTATION__CONFIGURATION="single",
@@ -129,6 +119,7 @@ def served(tmp_path: Path, model: ScriptedServer) -> Iterator[Served]:
     assert names_run(mark) == ""
 
 
+@pytest.mark.exhaustive
 def test_deployments_are_served_and_run_and_nothing_outlives_the_server(
     served: Served,
 ) -> None:

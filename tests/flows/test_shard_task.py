@@ -1,7 +1,9 @@
 """Laws of a shard as a Prefect task: what is tried again, and what it gives back all the same."""
 
 import gc
+import logging
 import weakref
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from uuid import uuid4
@@ -19,9 +21,14 @@ from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
     SettingsError,
+    WorkerLostError,
 )
+from infra.settings import Settings, StoreSettings
+from tasks.runtime.caching import task_of
 from tasks.runtime.run_logger import run_logger, send_logs
-from tasks.stages.annotate.shard import Judged, annotate_shard
+from tasks.stages.annotate.ledger_actor import RemoteLedger
+from tasks.stages.annotate.shard import Judged, Shard, annotate_shard
+from tests.tasks.stages.annotate.test_shard import RECIPE
 from tests.waiting import until
 
 
@@ -97,3 +104,49 @@ def test_a_worker_keeps_parameters_and_results_of_its_first_run_at_most(
         shards()
         until(lambda: number_kept() <= 2)
     assert len(kept) == 10
+
+
+def test_each_shard_of_a_worker_is_an_attempt_of_its_own_run_and_only_the_first_stays(
+    prefect_server: str, tmp_path: Path
+) -> None:
+    asked, given, alive = list[str](), list[weakref.ref[Shard]](), list[int]()
+
+    class Handle:
+        def ledger(self, attempt: str) -> RemoteLedger:
+            asked.append(attempt)
+            alive.append(sum(each() is not None for each in given))
+            raise WorkerLostError("no ledger is needed")
+
+    runs = [uuid4() for _ in range(4)]
+
+    @flow
+    def shards() -> None:
+        context = serialize_context()
+        committee = Settings(store=StoreSettings(folder=tmp_path)).committee
+        task = task_of(annotate_shard).with_options(retries=0)
+
+        def work() -> None:
+            for run in runs:
+                shard = Shard(collection="c", first=1, last=1, content=b"")
+                given.append(weakref.ref(shard))
+                parameters = {
+                    "shard": shard, "committee": committee, "recipe": RECIPE, "actor": Handle(),
+                }  # fmt: skip
+                run_task_sync(
+                    task, run, parameters=parameters, context=context, return_type="state"
+                )
+
+        worker = Thread(target=work)
+        worker.start()
+        worker.join()
+
+    gc.disable()
+    logging.disable()  # pytest keeps what is logged, with its tracebacks
+    try:
+        with temporary_settings({PREFECT_API_URL: prefect_server}):
+            shards()
+    finally:
+        gc.enable()
+        logging.disable(logging.NOTSET)
+    assert asked == [str(run) for run in runs]
+    assert max(alive) <= 2

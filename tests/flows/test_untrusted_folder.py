@@ -14,14 +14,10 @@ import pytest
 from tasks.benchmarks import write_benchmark
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.hostile_folder import lay_modules, names_run
-from tests.flows.world import COSQA, Case, World, environment, read, rule
+from tests.flows.world import COSQA, World, additions, environment
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(4)
-]
-(REPLY,) = read("answers")["steps"]
+CASES = additions(4)
 PAIR = '{{"query": "add {0} to it", "code": "def plus(v):\\n    return v + {0}", "label": 1}}\n'
 TEST = ("--method", "bm25")
 
@@ -35,35 +31,35 @@ def test_python_itself_would_run_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow(60)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "commands",
     [
-        [["collect"], ["leaderboard", "--benchmark", "beir", "--method", "minilm"]],
+        [["leaderboard", "--benchmark", "beir", "--method", "minilm"]],
         pytest.param(
             [["collect"], ["annotate"], ["train", "--data", "pairs.jsonl", "--base", "cnn", *TEST]],
             marks=pytest.mark.nightly,
         ),
     ],
-    ids=["that read", "that judge and train"],
+    ids=["that reads", "that judge and train"],
 )
 def test_no_module_of_the_working_folder_runs(
-    folder: Path, commands: Sequence[Sequence[str]]
+    folder: Path, agreeing: ScriptedServer, commands: Sequence[Sequence[str]]
 ) -> None:
-    with ScriptedServer([rule("exact_judge", REPLY) | {"query": "*"}]) as model:
-        env = environment(
-            model.base_url,
-            PREFECT_HOME=str(folder.parent / f"{folder.name}-prefect"),
-            COSQA_ANNOTATION__CONFIGURATION="single",
-        )
-        env.pop("PREFECT_API_URL", None)
-        world = World(folder, env)
-        world.write(CASES)
-        (folder / "cosqa.toml").write_text('[source]\nname = "jsonl"\npath = "source"\n')
-        write_benchmark(toy(), folder / "beir")
-        (folder / "pairs.jsonl").write_text("".join(map(PAIR.format, range(40))))
-        mark = lay_modules(folder)
-        for command in commands:
-            done = world.finish_alone([COSQA, *command])
-            assert names_run(mark) == "", done.stdout
-            assert done.returncode == 0, done.stdout
+    env = environment(
+        agreeing.base_url,
+        PREFECT_HOME=str(folder.parent / f"{folder.name}-prefect"),
+        COSQA_ANNOTATION__CONFIGURATION="single",
+    )
+    env.pop("PREFECT_API_URL", None)
+    world = World(folder, env)
+    world.write(CASES)
+    (folder / "cosqa.toml").write_text('[source]\nname = "jsonl"\npath = "source"\n')
+    write_benchmark(toy(), folder / "beir")
+    (folder / "pairs.jsonl").write_text("".join(map(PAIR.format, range(40))))
+    mark = lay_modules(folder)
+    for command in commands:
+        done = world.finish_alone([COSQA, *command])
+        assert names_run(mark) == "", done.stdout
+        assert done.returncode == 0, done.stdout
     shutil.rmtree(folder)

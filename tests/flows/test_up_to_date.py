@@ -12,16 +12,13 @@ from infra.settings import load_settings
 from tasks.stages.preflight import check_inputs
 from tasks.stages.up_to_date import found_done
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import YES, World, additions, environment
 
 pytestmark = [pytest.mark.slow(90), pytest.mark.nightly]
 
 COMMANDS = ("collect", "annotate", "publish", "evaluate", "benchmark")
 EXPORTING = {"publish", "evaluate", "benchmark"}
-CASES = [
-    Case(f"python add {number}", f"def plus_{number}(value):\n    return value + {number}", ())
-    for number in range(2)
-]
+CASES = additions(2)
 Change = dict[str, dict[str, object]]
 
 
@@ -42,7 +39,7 @@ def idle(world: World, monkeypatch: pytest.MonkeyPatch, change: Change | None = 
 def test_what_was_done_is_not_done_again_and_what_was_not_is(
     tmp_path: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with ScriptedServer([read("answers") | {"query": "*"}]) as model:
+    with ScriptedServer([YES]) as model:
         single = {"COSQA_ANNOTATION__CONFIGURATION": "single"}
         env = environment(model.base_url, PREFECT_API_URL=prefect_server, **single)
         world = World(tmp_path, env)

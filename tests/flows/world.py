@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from infra.store import Database, open_database
 from tests.fakes.llm_server import KEY
 from tests.fakes.vectors import read_vectors
 from tests.flows.command_process import CommandProcess
+from tests.prefect_api import lay_database
 from tests.processes import still_running
 
 COSQA = str(Path(sys.executable).with_name("cosqa"))
@@ -31,6 +33,14 @@ class Case:
     query: str
     code: str
     rules: tuple[dict[str, Any], ...]
+
+
+def additions(number: int) -> list[Case]:
+    """Return so many queries for functions that add a number, each with its function."""
+    return [
+        Case(f"python add {n}", f"def plus_{n}(value):\n    return value + {n}", ())
+        for n in range(number)
+    ]
 
 
 def rule(role: str, *steps: dict[str, Any]) -> dict[str, Any]:
@@ -60,6 +70,9 @@ def read(verdict: str) -> dict[str, Any]:
         "exact_judge",
         {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}},
     )
+
+
+YES = read("answers") | {"query": "*"}  # of every pair
 
 
 def judged(verdict: str) -> dict[str, Any]:
@@ -103,6 +116,11 @@ class World:
     def output(self) -> Path:
         """The folder of benchmarks and report."""
         return self.folder / "out"
+
+    def copy(self, folder: Path, model_url: str) -> "World":
+        """Return a world with a copy of the store, the same source and another model."""
+        shutil.copytree(self.store, folder / "store")
+        return World(folder, self.env | {"COSQA_LLM__BASE_URL": model_url}, origin=self.folder)
 
     def database(self) -> Database:
         """Open the store."""
@@ -206,6 +224,8 @@ def stored_items(database: Database) -> list[tuple[str, str, str]]:
 
 def environment(base_url: str, **more: str) -> dict[str, str]:
     """Return the environment of a command that talks to the scripted model."""
+    if home := more.get("PREFECT_HOME"):
+        lay_database(Path(home))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("COSQA_")}
     return clean | {
         "COSQA_LLM__MODEL": "openai/scripted",

@@ -23,6 +23,7 @@ from flows import annotate
 from infra.errors import RayStartError, SettingsError
 from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
+from infra.store.pending import keys_folder
 from tasks.stages.annotate.run import AnnotationRun
 
 KEY = "sk-of-this-test"
@@ -336,6 +337,24 @@ def test_agents_are_not_started_on_a_cluster_that_cannot_serve_them(
     monkeypatch.setattr(ray, "nodes", lambda: nodes("10.0.0.1", "10.0.0.2"))
     with pytest.raises(SettingsError, match="2 machines"):
         annotate.judge_candidates(run)
+
+
+def test_no_file_of_keys_outlives_a_run_whatever_ends_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = keys_folder(tmp_path) / "round.arrow"
+
+    def end(*_: object, **__: object) -> None:
+        file.parent.mkdir()
+        file.touch()
+        raise RuntimeError("none of ours")
+
+    nothing: Any = None
+    run = AnnotationRun.of(nothing, nothing, Settings(store=StoreSettings(folder=tmp_path)))
+    monkeypatch.setattr(annotate, "plan_run", end)
+    with pytest.raises(RuntimeError, match="none of ours"):
+        annotate.judge_candidates(run)
+    assert not file.exists()
 
 
 LOCAL = """

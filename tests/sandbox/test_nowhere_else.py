@@ -53,10 +53,6 @@ ALLOWED = {
     ): "this pip, under guard",
     ("tasks/corpus/git_history.py", "subprocess.Popen"): "git on objects, with our settings alone",
     ("tasks/sources/commits.py", "subprocess.run"): "git, to write an example of a history",
-    (
-        "tasks/stages/annotate/journal_owner.py",
-        "pickle.loads",
-    ): "what this run's own processes have pickled",
     ("tasks/stages/annotate/shard.py", "pickle.loads"): "what this run's own flow has pickled",
 }
 

@@ -1,4 +1,8 @@
-"""Python source code by its syntax tree; nothing is imported and nothing runs."""
+"""Python source code by its syntax tree; nothing is imported and nothing runs.
+
+Who reads Python outside this folder imports it from here: claims, adapters and test programs of
+Python's box are Python. A code's own language (`infra.languages.Language`) is asked for all else.
+"""
 
 import ast
 import io
@@ -10,16 +14,59 @@ import tokenize
 from infra.languages import Language, languages
 from infra.languages.python import (
     control,
-    emptying,
     functions,
+    instrumentation,
     layout,
     mutation,
-    reaching,
     scaffolding,
-    signature,
     translation,
 )
-from infra.languages.python.syntax import parse_or_none
+from infra.languages.python.assertions import assertions_in, assertions_of, is_weak
+from infra.languages.python.imports import (
+    DottedNames,
+    import_statements,
+    joined,
+    names_bound_by,
+    with_imports,
+)
+from infra.languages.python.messages import without_messages
+from infra.languages.python.scaffolding import SELF_STUB, bound_names, scaffolded, undefined_names
+from infra.languages.python.syntax import (
+    UNREADABLE,
+    FunctionNode,
+    is_deep,
+    parse,
+    parse_or_none,
+    variable_of,
+)
+from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
+
+__all__ = [
+    "SELF_STUB",
+    "UNREADABLE",
+    "DottedNames",
+    "Frame",
+    "FunctionNode",
+    "Python",
+    "Raised",
+    "assertions_in",
+    "assertions_of",
+    "ast",
+    "bound_names",
+    "exceptions_in",
+    "import_statements",
+    "is_deep",
+    "is_weak",
+    "joined",
+    "names_bound_by",
+    "parse",
+    "parse_or_none",
+    "scaffolded",
+    "undefined_names",
+    "variable_of",
+    "with_imports",
+    "without_messages",
+]
 
 _STRING = r"""[rbfuRBFU]{0,2}(?:'{3}.*?'{3}|"{3}.*?"{3}|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*")"""
 _TOKEN = re.compile(rf"#[^\n]*|({_STRING}|\w+|[^\w\s])", re.DOTALL)
@@ -39,18 +86,18 @@ class Python(Language):
     normalised = staticmethod(layout.normalised)
     functions_of = staticmethod(functions.functions_of)
     translated = staticmethod(translation.translated)
-    signature_of = staticmethod(signature.signature_of)
-    scaffolded = staticmethod(scaffolding.scaffolded)
+    signature_of = staticmethod(functions.signature_of)
+    scaffolded = staticmethod(scaffolded)
     with_support_code = staticmethod(scaffolding.with_support_code)
-    undefined_names = staticmethod(scaffolding.undefined_names)
+    undefined_names = staticmethod(undefined_names)
     self_attributes = staticmethod(scaffolding.self_attributes)
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
     in_layout = staticmethod(mutation.in_layout)
-    stopping_at = staticmethod(reaching.stopping_at)
+    stopping_at = staticmethod(instrumentation.stopping_at)
     unseen = ("unseen",)
     filled = ("full", "full of anything")
-    returning = staticmethod(emptying.returning)
+    returning = staticmethod(instrumentation.returning)
     renamed_equivalent = staticmethod(control.renamed_equivalent)
 
     def is_valid(self, code: str) -> bool:

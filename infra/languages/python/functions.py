@@ -1,17 +1,21 @@
-"""The functions of a Python file, read from its syntax tree."""
+"""The functions of a Python file, read from its syntax tree, and their headers alone."""
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 
 from infra.languages import Function
 from infra.languages.python.layout import plain_layout
-from infra.languages.python.syntax import FunctionNode, parse
+from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
 from infra.syntax.comments import directives, strip_directives
 
 _DIRECTIVES = directives("python")
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_SHOWN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = (*_SHOWN, ast.Lambda)
+# Of bounded length: else text with many headers that never end is read again from each of them.
+_HEADER = re.compile(r"(?ms)^[ \t]*(?:async[ \t]+)?def[ \t]+\w+[ \t]*\(.{0,4000}?\)[^:\n]{0,200}:")
 
 
 def functions_of(text: str) -> list[Function]:
@@ -155,3 +159,36 @@ def _own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
+
+
+def signature_of(code: str) -> str:
+    """Return the headers of a piece of code's functions and classes, bodies and docstrings gone.
+
+    Of code that is no Python 3 the first header's own text is returned.
+    """
+    try:
+        return ast.unparse(_BodyRemover().visit(parse(code)))
+    except UNREADABLE:  # of defaults, too, that are nested deeply or have thousands of digits
+        header = _HEADER.search(code)
+        return header[0] if header else ""
+
+
+class _BodyRemover(ast.NodeTransformer):
+    """Removes the bodies of functions, and what is neither a function nor a class."""
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        node.body = [self.visit(item) for item in node.body if isinstance(item, _SHOWN)]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        kept = [self.visit(item) for item in node.body if isinstance(item, _SHOWN)]
+        node.body = kept or [ast.Expr(ast.Constant(...))]
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.body = [ast.Expr(ast.Constant(...))]
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        node.body = [ast.Expr(ast.Constant(...))]
+        return node

@@ -1,11 +1,11 @@
 """Expected cost of judging pairs: the mean of pairs in this store, or a built-in figure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import sqrt
 
 from agents import prices_of
 from infra.journal import Journal
-from infra.settings import CommitteeSettings, Configuration
+from infra.settings import CommitteeSettings, Configuration, LanguageModelSettings
 from infra.store import Database
 from infra.store.figures import Mean, PairMeans, pair_means, recent_replies
 from tasks.reports.plan import Amount, Expected
@@ -22,6 +22,7 @@ _REQUESTS: Mapping[Configuration, float] = {
 }  # fmt: skip
 # Tokens of a request. At GPT-4o-mini's prices CoSQA+ costs $243 by these; the paper says $257.
 _SENT, _RECEIVED = 1_300, 220
+_SIGNS = 3.7  # characters of a token of code and English
 
 
 def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Expected:
@@ -50,18 +51,34 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
         basis += f"; time by the server's pace, {format_pace(60 / reply_s)} of its last replies"
     elif minutes is None and not chosen.llm.is_recorded:
         basis += "; the server's pace is not known before its first replies"
-    if chosen.llm.is_recorded:
-        price = "no provider is asked"
-    elif chosen.llm.usd_per_million_tokens:
-        price = "at the prices of COSQA_LLM__USD_PER_MILLION_TOKENS"
-    else:
-        price = f"litellm's price list has {'no' if prices is None else 'the'} price of {model}"
     return Expected(
         tokens=_amount(pairs, means.tokens, means.pairs),
         usd=means.usd and _amount(pairs, means.usd, means.pairs),
         minutes=minutes,
-        basis=f"{basis}; {price}",
+        basis=f"{basis}; {_price_source(chosen.llm)}",
     )
+
+
+def expected_of_texts(texts: Sequence[str], received: int, llm: LanguageModelSettings) -> Expected:
+    """Return the expected cost of a request for each text, whose reply has so many tokens."""
+    sent, replies = sum(map(len, texts)) / _SIGNS, received * len(texts)
+    prices = prices_of(llm)
+    return Expected(
+        tokens=Amount(expected=sent + replies),
+        usd=prices and Amount(expected=sent * prices.sent + replies * prices.received),
+        minutes=None,
+        basis=f"by the texts' lengths; the server's pace is told after its first replies; "
+        f"{_price_source(llm)}",
+    )
+
+
+def _price_source(llm: LanguageModelSettings) -> str:
+    if llm.is_recorded:
+        return "no provider is asked"
+    if llm.usd_per_million_tokens:
+        return "at the prices of COSQA_LLM__USD_PER_MILLION_TOKENS"
+    is_known = prices_of(llm) is not None
+    return f"litellm's price list has {'the' if is_known else 'no'} price of {llm.model}"
 
 
 def _built_in(configuration: Configuration, prices: tuple[float, float] | None) -> PairMeans:

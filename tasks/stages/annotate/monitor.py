@@ -62,12 +62,13 @@ class ProgressMonitor:
         self.alarm = alarm_of(counts, self._gold_limit, self._plan.recipe.model)
         self._advance(0)
 
-    def refresh(self, judged: int, trouble: str = "") -> None:
+    def refresh(self, judged: int, trouble: str = "", reserved_usd: float = 0.0) -> None:
         """Show how many pairs are judged, how many failed, what is spent and what others wait for.
 
         Args:
             judged: Number of judged pairs of shards that have not ended.
             trouble: What requests wait for, such as a server that does not answer.
+            reserved_usd: What requests in flight may take at most, which the ledger has as spent.
         """
         failed = self._failed.counts.total()
         tokens, usd = self._ledger.spent()
@@ -75,7 +76,8 @@ class ProgressMonitor:
         notes = [
             f"{counted(len(self._gold), 'gold questions')} besides" if self._gold else "",
             f"{failed:,} failed" if failed else "",
-            f"{format_cost(usd)} spent" if tokens else "",
+            f"{format_cost(max(0.0, usd - reserved_usd))} spent" if tokens else "",
+            f"{format_cost(reserved_usd)} reserved" if reserved_usd else "",
             f"{format_cost(left)} left" if isfinite(left) else "",
         ]
         self._bar.note = ", ".join(filter(None, notes))

@@ -26,7 +26,7 @@ from infra.settings import (
 from infra.store import Database, annotations, candidates, open_database, recipes
 from infra.store.pending import (
     PendingCounts,
-    Retries,
+    RetryPolicy,
     Selection,
     count_pending,
     keys_folder,
@@ -167,9 +167,9 @@ def pending_rounds(database: Database, run: AnnotationRun) -> list[PendingRound]
     pools = candidates.pools_of(database, collection)
     own = SearchId("") if search.search_id in pools else search.search_id
     searches = (own, *pools) if own else (own, search.search_id)
-    retries = Retries()
+    retries = RetryPolicy()
     if not policy.retry_all:
-        retries = Retries(
+        retries = RetryPolicy(
             after_s=policy.retry_after_s, longest_s=_LONGEST_DELAY_S, max_tries=policy.max_tries
         )
     rounds: list[PendingRound] = []
@@ -300,14 +300,13 @@ def spending_of(
 ) -> tuple[list[ReasonSpending], float | None]:
     """Return the costs of a run's pairs by round and reason, and all that its model has cost.
 
-    That is None where its price is unknown. The files of keys are removed.
+    That is None where its price is unknown.
     """
     database, spent = open_database(run.store), []
     for plan in plans:
         if plan.pending:
             recipe_id = plan.recipe.recipe_id
             spent += spending_by_reason(database, plan.pairs_file, recipe_id, since)
-        plan.pairs_file.unlink(missing_ok=True)
     money = Journal(run.store.journal).spent(run.committee.llm.model)
     return spent, None if money.unpriced else plans[0].budget.spent(money)[1]
 

@@ -54,12 +54,16 @@ class AnnotationRun:
             accepts_gold=settings.publish.accept_gold,
         )
 
-    def of_queries(self, number: int, budget_usd: float | None) -> Self:
-        """Return the run over so many queries only, drawn by the seed, for so much."""
+    def of_all(self) -> Self:
+        """Return the run that takes all pending pairs, whatever the reasons of other runs are."""
+        limits = {"pairs": self.policy.pairs, "budget_usd": self.policy.budget_usd}
+        policy = ReannotationSettings.model_validate({"retry_all": True, **limits})
+        return replace(self, policy=policy)
+
+    def of_queries(self, number: int) -> Self:
+        """Return the run over so many queries only, drawn by the seed."""
         annotation = self.committee.annotation.model_copy(update={"limit": number})
-        policy = self.policy.model_copy(update={"budget_usd": budget_usd})
-        committee = replace(self.committee, annotation=annotation)
-        return replace(self, committee=committee, policy=policy)
+        return replace(self, committee=replace(self.committee, annotation=annotation))
 
     @property
     def rounds(self) -> list[RecipeReference]:

@@ -1,9 +1,11 @@
 """A shard: a Prefect task on a Ray worker that judges some pairs, many at once."""
 
 import asyncio
+import gc
 import pickle
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -32,7 +34,7 @@ from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import hear_libraries, run_logger, send_logs
 
 if TYPE_CHECKING:
-    from tasks.stages.annotate.journal_owner import JournalOwner, WorkerLedger
+    from tasks.stages.annotate.ledger_actor import LedgerHandle, RemoteLedger
 
 PATIENCE = Retries(
     MODEL_AWAY.delays_s, (ModelUnavailableError, EngineUnavailableError, BoxLostError)
@@ -97,7 +99,7 @@ class Judged:
     retries=PATIENCE,
 )
 def annotate_shard(
-    shard: Shard, committee: CommitteeSettings, recipe: RecipeReference, owner: "JournalOwner"
+    shard: Shard, committee: CommitteeSettings, recipe: RecipeReference, actor: "LedgerHandle"
 ) -> State[Judged]:
     """Judge a shard's pairs on a worker, which never opens the store.
 
@@ -108,11 +110,11 @@ def annotate_shard(
         shard: The pairs.
         committee: The agents, their model and the sandbox.
         recipe: The recipe of these agents.
-        owner: Has the journal, and says how many pairs may be judged at once.
+        actor: Has the journal, and says how many pairs may be judged at once.
     """
     hear_libraries()
     try:
-        judged = judge_on_worker(shard, committee, recipe, owner)
+        judged = judge_on_worker(shard, committee, recipe, actor)
     finally:
         send_logs()
     if judged.error:
@@ -135,7 +137,7 @@ def make_ready() -> None:
 
 
 def judge_on_worker(
-    shard: Shard, committee: CommitteeSettings, recipe: RecipeReference, owner: "JournalOwner"
+    shard: Shard, committee: CommitteeSettings, recipe: RecipeReference, actor: "LedgerHandle"
 ) -> Judged:
     """Judge a shard on the worker's event loop.
 
@@ -144,8 +146,8 @@ def judge_on_worker(
     """
 
     async def judge() -> Judged:
-        ledger = owner.ledger(str(task_run.id))
-        slots = Slots(ledger, shard.size)
+        ledger = actor.ledger(str(task_run.id))
+        slots = SlotLease(ledger, shard.size)
         try:
             return await judge_pairs(
                 shard.pairs, committee, recipe, ledger, slots, ledger.count_judged
@@ -153,7 +155,11 @@ def judge_on_worker(
         finally:
             slots.close()
 
-    return _worker_loop.run(judge())
+    gc.collect()  # circles of Prefect's have the shard before, and Python rarely looks for them
+    # The loop keeps the context of its start as long as the process: by a run's, it would keep that
+    # run's result, and give all later shards that run's id and log.
+    Context().run(_worker_loop.get_loop)
+    return _worker_loop.run(judge(), context=copy_context())
 
 
 async def judge_pairs(
@@ -161,7 +167,7 @@ async def judge_pairs(
     chosen: CommitteeSettings,
     recipe: RecipeReference,
     ledger: Ledger,
-    slots: "asyncio.Semaphore | Slots",
+    slots: "asyncio.Semaphore | SlotLease",
     on_judged: Callable[[], object] = lambda: None,
 ) -> Judged:
     """Judge pairs by a committee of their own.
@@ -185,8 +191,8 @@ async def judge_pairs(
         return annotation
 
     try:
-        judging = Judging(annotate, slots, chosen.annotation.stop_after_failures, ledger.stop)
-        judged = await judging.judge(pairs, chosen.llm.timeout_s)
+        runner = ShardRunner(annotate, slots, chosen.annotation.stop_after_failures, ledger.stop)
+        judged = await runner.judge(pairs, chosen.llm.timeout_s)
         try:
             await ledger.flush()
         except (LanguageModelError, WorkerLostError) as error:
@@ -197,18 +203,18 @@ async def judge_pairs(
         await sandbox.close()
 
 
-class Slots:
-    """The slots of a shard, as the owner of the journal grants them to all shards together.
+class SlotLease:
+    """The slots of a shard, as the ledger's actor grants them to all shards together.
 
     As a context it holds one. One that a pair leaves is taken by the next pair of the shard; those
     for which none waits go back.
 
     Args:
-        ledger: Asks the owner.
+        ledger: Asks the actor.
         pairs: Number of pairs, each of which takes a slot once, and all of which ask at once.
     """
 
-    def __init__(self, ledger: "WorkerLedger", pairs: int) -> None:
+    def __init__(self, ledger: "RemoteLedger", pairs: int) -> None:
         self._ledger = ledger
         self._waiting = pairs
         self._free = asyncio.Semaphore(0)
@@ -238,7 +244,7 @@ class Slots:
             self._asking.cancel()
 
     async def _ask(self) -> None:
-        """Ask the owner for slots while pairs wait."""
+        """Ask the actor for slots while pairs wait."""
         while self._waiting > 0:
             try:
                 granted = await self._ledger.acquire_slots(min(self._waiting, _HANDFUL))
@@ -255,7 +261,7 @@ class Slots:
             await asyncio.sleep(0)  # those who have waited take them
 
 
-class Judging:
+class ShardRunner:
     """Judges pairs, many at once; an error that all of them would meet ends it early.
 
     Args:
@@ -268,7 +274,7 @@ class Judging:
     def __init__(
         self,
         annotate: Callable[[Pair], Awaitable[Annotation]],
-        slots: asyncio.Semaphore | Slots,
+        slots: asyncio.Semaphore | SlotLease,
         allowed: int,
         stop_asking: Callable[[], object] = lambda: None,
     ) -> None:

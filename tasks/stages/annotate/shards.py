@@ -31,7 +31,7 @@ from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
 from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.gold import ENOUGH, known_labels, mix_questions
-from tasks.stages.annotate.journal_owner import JournalOwner, Terms
+from tasks.stages.annotate.ledger_actor import LedgerHandle, RunBudget
 from tasks.stages.annotate.monitor import ProgressMonitor
 from tasks.stages.annotate.plan import AnnotationPlan
 from tasks.stages.annotate.run import AnnotationRun
@@ -58,29 +58,29 @@ def judge_round(
         CosqaError: The first error of a shard or of the store; what was stored before stays.
     """
     database, annotation = open_database(run.store), run.committee.annotation
-    terms = Terms(run.store, run.committee.llm, plan.budget, annotation.in_flight)
+    budget = RunBudget(run.store, run.committee.llm, plan.budget, annotation.in_flight)
     title = "pairs judged"
     if annotation.rounds > 1:
         title += f", round {plan.recipe.labelling_round} of {annotation.rounds}"
     with (
         progress(artifact_key("annotation", plan.collection), title, plan.pending) as bar,
-        JournalOwner(terms) as owner,
-        RayTasks[Judged](task_of(annotate_shard), _asked(), [after], owner.release) as tasks,
+        LedgerHandle(budget) as actor,
+        RayTasks[Judged](task_of(annotate_shard), _asked(), [after], actor.release) as tasks,
     ):
         limit = 1.0 if run.accepts_gold else annotation.gold_limit
-        monitor = ProgressMonitor(plan, terms.ledger(), known_labels(database), limit, bar)
-        coordinator = Coordinator(plan, run, tasks, owner, monitor, database)
+        monitor = ProgressMonitor(plan, budget.ledger(), known_labels(database), limit, bar)
+        runner = RoundRunner(plan, run, tasks, actor, monitor, database)
         gold = annotations.load_pairs(database, plan.gold)
         pairs = pairs_in(database, plan.collection, plan.pairs_file)
-        coordinator.judge(gold[:ENOUGH])
-        coordinator.judge(mix_questions(pairs, gold[ENOUGH:], plan.pending))
+        runner.judge(gold[:ENOUGH])
+        runner.judge(mix_questions(pairs, gold[ENOUGH:], plan.pending))
     monitor.close()
     read = reading_figures(database, [plan.recipe.recipe_id], Screener.role)
     if read.tested:
         get_run_logger().info(contradictions(read))
-    behind: set[RunInput] = {TaskRunResult(id=each) for each in coordinator.shards}
+    behind: set[RunInput] = {TaskRunResult(id=each) for each in runner.shards}
     state = run_task_sync(  # a call of the task could name no dependencies
-        task_of(conclude_round),
+        task_of(collect_round),
         parameters={"plan": plan, "judged": monitor.judged_pairs()},
         dependencies={"judged": behind},
         return_type="state",
@@ -89,12 +89,12 @@ def judge_round(
 
 
 @stage("labels", "labels of {plan.collection} by {plan.recipe.model}")
-def conclude_round(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPairs]:  # noqa: ARG001 - in its name
+def collect_round(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPairs]:  # noqa: ARG001 - in its name
     """Return the outcome of a round's pairs, behind all of its shards in the graph."""
     return Completed(data=judged, message=str(judged))
 
 
-class Coordinator:
+class RoundRunner:
     """Keeps shards at work, and stores their annotations as they end.
 
     The first error of a shard, the store or the journal, or too many gold questions judged wrongly,
@@ -104,7 +104,7 @@ class Coordinator:
         plan: What is judged, and by whom.
         run: Who judges, and where.
         tasks: The shards at work.
-        owner: The owner of the journal.
+        actor: The ledger's actor.
         monitor: Counts and shows what arrives.
         database: Where annotations are stored, many at once.
 
@@ -117,7 +117,7 @@ class Coordinator:
         plan: AnnotationPlan,
         run: AnnotationRun,
         tasks: RayTasks[Judged],
-        owner: JournalOwner,
+        actor: LedgerHandle,
         monitor: ProgressMonitor,
         database: Database,
     ) -> None:
@@ -125,7 +125,7 @@ class Coordinator:
         self._plan = plan
         self._run = run
         self._tasks = tasks
-        self._owner = owner
+        self._actor = actor
         self._monitor = monitor
         self._database = database
         self._unstored: list[Annotation] = []
@@ -191,7 +191,7 @@ class Coordinator:
                 self._submitted = shard.last
                 run = self._tasks.submit(
                     shard=shard, committee=self._run.committee, recipe=self._plan.recipe,
-                    owner=self._owner,
+                    actor=self._actor,
                 )  # fmt: skip
                 self.shards.append(run)
 
@@ -225,8 +225,8 @@ class Coordinator:
             return
         self._refresh_at = now + _REFRESH_S
         with self._errors_noted():
-            shards, judged, trouble = self._owner.at_work()
-            self._monitor.refresh(judged, trouble)
+            shards, judged, reserved_usd, trouble = self._actor.activity()
+            self._monitor.refresh(judged, trouble, reserved_usd)
             if shards:
                 self._idle_since = now
             elif self._tasks and now - self._idle_since > self._run.ray.placement_timeout_s:

@@ -15,13 +15,18 @@ from infra.errors import SourceError
 from infra.ids import CodeId, PairKey, QueryId, SampleId
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
+from infra.settings import Settings
 from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from tasks.benchmarks.challenge import GradeRow, Prediction, write_grades, write_predictions
-from tasks.inputs.challenge import LANGUAGES, challenge_queries
+from tasks.corpus.composed import Readable
+from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.inputs.trec import read_run
+from tasks.reports.document import Block, Document, Table
+from tasks.reports.text import counted, tally
 from tasks.runtime.caching import stage
+from tasks.runtime.input_checks import check_challenge
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.label.sample import first_results, items_of
@@ -64,6 +69,15 @@ class WrittenChallenge(Record):
     scores: dict[str, ChallengeScores]
     unknown: dict[str, int] = Field(default_factory=dict)
     pool: Pool | None = None
+
+
+def open_challenge(settings: Settings, queries: Path, annotations: Path | None) -> Readable:
+    """Return the source whose functions are ranked, once queries and grades were read too."""
+    opened = check_challenge(settings)
+    challenge_queries(queries)
+    if annotations:
+        read_grades(annotations)
+    return opened
 
 
 def searched_languages(database: Database, collection: StoredCollection) -> dict[str, int]:
@@ -203,3 +217,32 @@ def write_annotations(database: Database, sample_id: str, file: Path) -> int:
     with space_on(file.parent, OTHER_OUTPUT):
         write_grades(file, sorted(rows, key=lambda row: (row.language, row.query)))
     return len(rows)
+
+
+def challenge_document(written: WrittenChallenge) -> Document:
+    """Return the scores of a challenge, a row a method and a column a language, and its files."""
+    tables: list[Block] = []
+    for title, name in (("NDCG within", "within"), ("NDCG all", "everything")):
+        rows = []
+        for method, found in written.scores.items():
+            of = {language: getattr(row, name) for language, row in found.languages.items()}
+            cells = [f"{of[each]:.3f}" if each in of else "" for each in LANGUAGES]
+            rows.append((method, *cells, f"{getattr(found, name):.3f}"))
+        tables += [Table(("method", *LANGUAGES, "mean"), rows, caption=title)] * bool(rows)
+    notes = []
+    if written.unknown:
+        notes.append(f"annotated functions that are not in the corpus: {tally(written.unknown)}")
+    for method, found in written.scores.items():
+        if found.missing:
+            notes.append(f"{method}: no predictions, counted as 0: {', '.join(found.missing)}")
+        if not any(row.coverage for row in found.languages.values()):
+            notes.append(
+                f"{method}: no annotated function is among the predictions, so all scores are 0"
+            )
+    notes += [f"{it.file}: {counted(it.predictions, 'predictions')}" for it in written.predictions]
+    if pool := written.pool:
+        notes.append(
+            f"sample {pool.sample_id}: {counted(pool.pairs, 'pairs')} to grade; "
+            f"a sheet: cosqa label sample --sample {pool.sample_id} --annotator NAME"
+        )
+    return Document("", [f"functions: {tally(written.functions)}", *tables, *notes])

@@ -11,19 +11,31 @@ from pathlib import Path
 
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
+from infra.settings import Settings
 from infra.store import Database, corpus
 from infra.words import words
 from tasks.corpus.aroma import THRESHOLD, features_of, similarity
+from tasks.corpus.composed import Readable
 from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.encoders import encoders
 from tasks.inputs.trec import read_run
 from tasks.ranking.methods import renamed
+from tasks.reports.document import Document, Table
+from tasks.reports.text import counted
 from tasks.runtime.caching import stage
+from tasks.runtime.input_checks import check_challenge
 from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.scoring import Run
-from tasks.suites.neural_code_search import DEEPEST, Ranks, SheetScores, score_sheet, sheet_text
+from tasks.suites.neural_code_search import (
+    DEEPEST,
+    Ranks,
+    SheetScores,
+    score_sheet,
+    sheet_figures,
+    sheet_text,
+)
 
 SHEET = "score_sheet.csv"
 POST_RANK = "_postrank (stand-in)"
@@ -46,6 +58,13 @@ class WrittenSheet(Record):
     without_code: int
     examples: int
     accepted: int
+
+
+def open_questions(settings: Settings, questions: Path) -> Readable:
+    """Return the source whose methods are ranked, once the questions were read too."""
+    opened = check_challenge(settings)
+    read_questions(questions)
+    return opened
 
 
 @stage("judge", "judge the rankings of {search.title} by Aroma")
@@ -112,3 +131,16 @@ def _reordered(
         query: sorted(codes, key=lambda code: -len(wanted[query].intersection(words(texts[code]))))
         for query, codes in ranked.items()
     }
+
+
+def sheet_document(written: WrittenSheet) -> Document:
+    """Return each method's figures, and how the judge agrees with the examples."""
+    figures = sheet_figures(written.scores)
+    questions = next(iter(written.scores.values())).questions
+    title = f"first right result of {counted(questions, 'questions')}, judged by Aroma"
+    judge = f"judge: accepts {written.accepted:,} of {counted(written.examples, 'examples')}"
+    notes = [judge]
+    if written.without_code:
+        notes.append(f"answers without Java, so never found: {written.without_code:,}")
+    table = Table(figures.columns, figures.rows, caption=title)
+    return Document("", [table, *notes], kind="Score sheet")

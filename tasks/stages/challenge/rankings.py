@@ -145,7 +145,7 @@ def _by_encoder(embedding: Embedding, search: Search, queries: list[Query]) -> R
     database, name, collection = embedding.database, embedding.encoder, search.collection.name
     codes = corpus.code_ids(database, collection, search.language)
     embed_stored(embedding, search.title, "code", ids_of(codes))
-    opened = stored_vectors(database, collection, name, "code").open(ids_of(codes))
+    opened = stored_vectors(database, collection, name, "code", ids_of(codes))
     asked = sorted(queries, key=lambda query: query.query_id)
     texts = TextVectors(search.name, database, embedding.settings, embedding.ray)
     vectors = {name: texts.load(name, "query", [query.text for query in asked])}

@@ -1,5 +1,7 @@
-"""Missing code: a model writes answers to queries without a match, agents verify, people confirm.
+"""What a model writes: answers to queries without a match, and queries for functions.
 
-``plan`` finds the queries and counts them; ``write`` has answers written and verified, and stores
-each as it comes; ``confirm`` writes the sheet for people and reads it back.
+``plan`` finds the queries without a match and counts them; ``write`` has answers written and
+verified, and stores each as it comes; ``confirm`` writes the sheet for people and reads it back.
+``queries`` has queries written before a source is collected that has none. ``asking`` asks about
+several items at once.
 """

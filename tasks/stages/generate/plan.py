@@ -10,8 +10,8 @@ from infra.ids import PairKey, QueryId
 from infra.records import Record
 from infra.settings import GenerationSettings
 from infra.store import Database, candidates, generated
-from infra.store.evidence import decide_labels
 from infra.store.generated import GeneratedCode
+from infra.store.labels import decide_labels
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import labels_of_agents
 

@@ -23,7 +23,6 @@ from infra.errors import (
     LanguageModelError,
     ModelRefusedError,
     ModelUnavailableError,
-    SettingsError,
 )
 from infra.records import Query, Record
 from infra.settings import CommitteeSettings, Configuration, GenerationSettings
@@ -38,6 +37,7 @@ from tasks.runtime.references import CollectedSource
 from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.annotate.writer import store_annotations
+from tasks.stages.generate.asking import ask_each, require_writer
 from tasks.stages.generate.plan import answers_by_query, queries_without_match, state_of
 
 _SNIPPETS = "staqc"  # the source whose code need not be a function
@@ -65,11 +65,7 @@ def verifying_committee(
     committee: CommitteeSettings, configuration: Configuration
 ) -> CommitteeSettings:
     """Return the committee that verifies answers."""
-    if committee.llm.is_recorded:
-        raise SettingsError(
-            f"{committee.llm.model} cannot write code that "
-            "answers a query: name a model with --model"
-        )
+    require_writer(committee.llm)
     chosen = {"configuration": configuration, "evidence": "all", "rounds": 1}
     return replace(committee, annotation=committee.annotation.model_copy(update=chosen))
 
@@ -141,7 +137,6 @@ class AnswerWriter:
         self._storing = asyncio.Lock()  # DuckDB opens one file in one thread at a time
         self._counts: Counter[str] = Counter()
         self._failed_in_a_row = 0
-        self._stop: LanguageModelError | None = None
 
     async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> Generated:
         """Answer queries, and return the counts; call ``advance`` after each query.
@@ -149,26 +144,20 @@ class AnswerWriter:
         Raises:
             LanguageModelError: The run ended early; answers in flight are stored.
         """
-        chosen, queue = self._chosen, iter(work)
+        chosen = self._chosen
         ledger = journal_ledger(self._database.settings, chosen.llm)
         sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
         model = build_model(chosen.llm, ledger)
         committee = build_committee(model, chosen, self._recipe_id, sandbox)
 
-        async def take() -> None:
-            for query, before in queue:
-                await self._answer(query, list(before), model, committee)
-                if self._stop:
-                    return
-                advance(1)
+        async def ask(item: Work) -> None:
+            await self._answer(item[0], list(item[1]), model, committee)
 
         try:
-            await asyncio.gather(*(take() for _ in range(self._generation.concurrency)))
+            await ask_each(work, ask, self._generation.concurrency, advance)
         finally:
             await committee.close()
             await sandbox.close()
-        if self._stop:
-            raise self._stop
         return Generated.model_validate(self._counts)
 
     async def _answer(
@@ -181,7 +170,7 @@ class AnswerWriter:
         """Write answers until one is verified or no try is left, and count them."""
         asked, tries = self._chosen.llm.model, self._generation.max_tries
         try:
-            while state_of(answers, asked, tries) == "open" and not self._stop:
+            while state_of(answers, asked, tries) == "open":
                 # A person's reason comes before the agents'.
                 refused = [RefusedCode(item.code, item.notes or item.reason) for item in answers]
                 written = await written_answer(
@@ -195,17 +184,17 @@ class AnswerWriter:
                 answers.append(answer)
                 self._counts[written.status] += 1
             self._failed_in_a_row = 0
-        except (BudgetExhaustedError, ModelRefusedError) as error:
-            self._stop = error
+        except (BudgetExhaustedError, ModelRefusedError):
+            raise
         except LanguageModelError as error:
             self._counts["failed"] += 1
             self._failed_in_a_row += 1
             run_logger(__name__).warning("query %s is not answered: %s", query.query_id, error)
             if self._failed_in_a_row >= self._chosen.annotation.stop_after_failures:
-                self._stop = ModelUnavailableError(
+                raise ModelUnavailableError(
                     f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
                     "written answers are stored: remove the cause and run the same command again"
-                )
+                ) from error
 
     def _answer_of(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
         return GeneratedCode(

@@ -14,9 +14,8 @@ from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import ScoringSettings, SearchSettings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
-from infra.store.evidence import decide_labels
 from infra.store.figures import recipes_behind
-from infra.store.labels import CurrentLabels
+from infra.store.labels import CurrentLabels, decide_labels
 from infra.store.people import people_figures
 from infra.store.recipes import model_of
 from infra.summaries import PairCost
@@ -225,7 +224,7 @@ def _add_benchmark(
         for method, row in means.items()
     }
     grouped: dict[str, dict[str, dict[int, Mean]]] = {}
-    for row in figures.group_means(database, benchmark, keys, BY_MATCHES, matches):
+    for row in benchmarks.group_means(database, benchmark, keys, BY_MATCHES, matches):
         by_matches = grouped.setdefault(row.method, {}).setdefault(row.metric, {})
         by_matches[row.matches] = Mean(value=row.value, n=row.queries)
     evidence.group_scores = grouped

@@ -1,13 +1,13 @@
 """The study of KAPE and its rivals: each encoder on each data set, and the report."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
 from infra.identity import digest, digest_of_set, mark
-from infra.settings import EncoderSettings, PublishSettings, RaySettings
+from infra.settings import EncoderSettings, PublishSettings, RaySettings, Settings
 from infra.store import Database
 from tasks.encoders import encoders
 from tasks.estimation.study import rival_names, study_figures, study_steps
@@ -17,6 +17,7 @@ from tasks.inputs.pairs import Pairs, overlap
 from tasks.reports.kape import KapeReport, kape_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
+from tasks.runtime.input_checks import check_kape
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import TextVectors
@@ -64,6 +65,15 @@ class StudyData:
             digest(each.fingerprint, *map(str, sorted(each.left_out.items()))) if each else ""
             for each in (self.training, self.validation, self.test)
         )
+
+
+def open_data(settings: Settings, data: Mapping[str, Path]) -> list[StudyData]:
+    """Return data sets by name and folder, checked and read."""
+    check_kape(settings, data)
+    opened = [StudyData(name, folder) for name, folder in data.items()]
+    for each in opened:
+        _ = each.fingerprints
+    return opened
 
 
 @stage(

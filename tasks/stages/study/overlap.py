@@ -9,7 +9,8 @@ from infra.identity import digest
 from infra.ids import CodeId, QueryId
 from infra.records import Record
 from infra.settings import SearchSettings
-from infra.store import Database, corpus, figures
+from infra.store import Database, candidates, corpus
+from infra.store.vectors import ids_of
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.progress import progress
@@ -60,7 +61,7 @@ def find_overlaps(database: Database, source: CollectedSource, search: SearchSet
     """
     queries = [query.query_id for query in corpus.load_queries(database, source.main.name)]
     collection = source.main.name
-    together = figures.candidates_of(database, source.search.search_id, queries)
+    together = candidates.candidates_of(database, source.search.search_id, queries)
     if len(together) < len(queries):
         raise StoreError("some queries have no candidates yet; run `cosqa collect` first")
     shares = {}
@@ -82,7 +83,7 @@ def overlap(
     if not together:
         return 0.0
     ids = corpus.code_ids(database, collection)
-    vectors = stored_vectors(database, collection, encoder, "query").load(list(together))
+    vectors = stored_vectors(database, collection, encoder, "query", ids_of(list(together))).load()
     codes = open_codes(database, collection, [encoder])
     hits = search_exactly({encoder: vectors}, codes, max(map(len, together.values())))
     found = 0.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from infra.settings import PublishSettings
+from infra.settings import PublishSettings, Settings
 from tasks.benchmarks.benchmark import qrels_of
 from tasks.metrics import evaluate
 from tasks.reports.training_study import (
@@ -20,11 +20,23 @@ from tasks.reports.training_study import (
 )
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
+from tasks.runtime.input_checks import check_training
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.stages.study.kape import folder_name
 from tasks.stages.study.report import REPORT
-from tasks.stages.train import read_training
+from tasks.stages.train import TrainingInput, read_training
+from tasks.training.data import TrainingData
+
+
+def open_data(
+    settings: Settings, data: Mapping[str, Path], test: Path | None, bases: Sequence[str]
+) -> dict[str, TrainingData]:
+    """Return data sets by name, checked, read and split once for all bases and seeds."""
+    check_training(settings, data, test, bases)
+    training, place = settings.training.model_copy(update={"seed": None}), test and test.resolve()
+    opened = {name: TrainingInput(path.resolve(), place, training) for name, path in data.items()}
+    return {name: each.data for name, each in opened.items()}
 
 
 @stage("write-training-study", "report the study of trainings")

@@ -133,9 +133,10 @@ def test_every_configuration_of_the_settings_is_one_row_of_the_table() -> None:
     assert set(CONFIGURATIONS) == set(get_args(Configuration))
 
 
-# It writes code; what is in the image, whose id counts, is named by the others.
+# They write code and queries; what is in the image, whose id counts, is named by the others.
 NO_LABELS = {
     "agents/roles/code_writer.txt",
+    "agents/roles/query_writer.txt",
     "sandbox/image/libraries.txt",
     "sandbox/image/packages.txt",
 }

@@ -49,7 +49,7 @@ def ledger(folder: Path, **settings: Any) -> JournalLedger:
 async def wait(book: JournalLedger, clock: Clock, tokens: int = 10) -> tuple[float, Reservation]:
     """Reserve for a request; return how long it waited for its turn, and the reservation."""
     [now] = vars(clock)["now"]
-    made = await book.take_turn(await book.reserve(tokens))
+    made = await book.wait_for_rate_limit(await book.reserve(tokens))
     book._limiter.leave(made.number, is_reply=False)  # another law's
     return vars(clock)["now"][0] - now, made
 
@@ -71,7 +71,7 @@ async def test_requests_that_wait_together_are_sent_in_order_each_in_its_turn(
     book, sent = ledger(tmp_path, requests_per_minute=120), list[tuple[int, float]]()
 
     async def send(number: int) -> None:
-        made = await book.take_turn(await book.reserve(1))
+        made = await book.wait_for_rate_limit(await book.reserve(1))
         sent.append((number, vars(clock)["now"][0] - 1_000_000.0))
         await book.commit(made, 1, 0.0)
 

@@ -218,7 +218,7 @@ async def test_a_reply_that_takes_longer_than_the_time_out_is_waited_for_at_its_
     async with book.reserved(10, None) as commit:
         await asyncio.sleep(0.05)
         await commit(5, 0.0, [("ab", RawReply(text="another"))])
-    assert await book.patience() >= 5
+    assert book.patience() >= 5
     waiting = asyncio.create_task(book.wait_for(request()))
     await asyncio.sleep(0.1)
     assert not waiting.done(), "the time-out, but no hundred replies, have passed"
@@ -236,10 +236,10 @@ async def test_a_request_without_a_reply_is_lost_after_fifteen_time_outs(tmp_pat
 async def test_a_request_that_is_cancelled_in_the_line_takes_no_place(tmp_path: Path) -> None:
     book = ledger(tmp_path)
     made = [await book.reserve(10) for _ in range(6)]
-    sent = [await book.take_turn(each) for each in made[:4]]
-    waiting = asyncio.create_task(book.take_turn(made[4]))
+    sent = [await book.wait_for_rate_limit(each) for each in made[:4]]
+    waiting = asyncio.create_task(book.wait_for_rate_limit(made[4]))
     await asyncio.sleep(0)
     await book.commit(made[4], 0, 0.0)  # its worker gives it back, and the owner's call goes on
     await book.commit(sent[0], 5, 0.0)
     await waiting
-    assert (await book.take_turn(made[5])).has_turn
+    assert (await book.wait_for_rate_limit(made[5])).has_turn

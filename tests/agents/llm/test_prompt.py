@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agents.committee.configurations import CONFIGURATIONS
 from agents.llm.litellm_transport import loaded_litellm
 from agents.llm.prompt import fence, pair_section, shorten, system_text
-from agents.roles.write import CodeWriter
+from agents.roles.write import CodeWriter, QueryWriter
 from infra.languages import languages
 from infra.records import Code, Pair, Query
 
@@ -81,6 +81,7 @@ ROLE_OF = {  # where it is not the name of the text
 # They see no pair, or judge none.
 WITHOUT_GUIDELINE = {
     "command_fixer", "specifier", "value_reader", "fixer", "gated_writer", "blind_writer",
+    "query_writer",
 }  # fmt: skip
 # Tokens that each pair pays for in `spec`, and those that some pay for.
 MOST_TOKENS = {
@@ -93,7 +94,7 @@ EXACT, HALF = "completely meets the query's demand or exceeds it", "makes up hal
 
 def test_every_text_belongs_to_one_agent_of_that_role() -> None:
     agents = {agent for item in CONFIGURATIONS.values() for agent in item.agents}
-    agents |= {CodeWriter}
+    agents |= {CodeWriter, QueryWriter}
     assert sorted(agent.text_name() for agent in agents) == TEXTS
 
 

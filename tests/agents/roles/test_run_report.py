@@ -1,6 +1,6 @@
 """Laws of the report that the arbiter reads: nothing that happened is missing, however long.
 
-Covers `infra.executions`, of whose records it is made.
+Covers `infra.records`, of whose records it is made.
 """
 
 import json
@@ -10,8 +10,7 @@ import pytest
 
 from agents.evidence import Attempt, Draft
 from agents.roles.judge import run_report
-from infra.executions import MOST_CASES
-from infra.records import CaseResult, ExecutionResult, RepairStep
+from infra.records import MOST_CASES, CaseResult, ExecutionResult, RepairStep
 from infra.settings import SandboxSettings
 from tests.real_sandbox import real_sandbox
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli.annotators import print_scores
 from flows.cli.app import app
+from flows.cli.output import print_document
 from infra.records import Code, Query
 from infra.settings import StoreSettings
 from infra.store import open_database
 from sandbox.backends import backends
 from tasks.inputs.truth import read_truth
-from tasks.stages.compare_annotators import AnnotatorScore
+from tasks.stages.compare_annotators import AnnotatorScore, annotators_document
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.flows.world import read
@@ -128,7 +128,8 @@ def test_the_tables_fit_the_terminal_and_cut_no_figure(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     people = "the median of four annotators who were asked by mail in autumn"
-    print_scores([score("ann"), score(people), score("spec", "openai/m")], "figures.json")
+    scores = [score("ann"), score(people), score("spec", "openai/m")]
+    print_document(annotators_document(scores), rest="figures.json")
     tables = capsys.readouterr().out.split("\ndecided:")[0].splitlines()
     assert max(map(len, tables)) <= width
     assert all("0.600" in line for line in tables if " of 5" in line), tables

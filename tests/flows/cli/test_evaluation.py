@@ -4,17 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.evaluation import (
-    print_corrected,
-    print_difference,
-    print_leaderboard,
-    print_score_changes,
-    print_study,
-)
+from flows.cli.evaluation import print_difference, print_leaderboard, print_study
+from flows.cli.output import print_document
+from tasks.benchmarks import Benchmark
 from tasks.reports.corrected import CorrectedFigure, CorrectedScores
-from tasks.reports.diff import ScoreChange, difference
+from tasks.reports.diff import ScoreChange, difference, difference_document
 from tasks.reports.leaderboard import Leaderboard
 from tasks.reports.study import build_report
+from tasks.stages.diff import WrittenDifference
+from tasks.stages.leaderboard import WrittenLeaderboard
 from tasks.stages.study.report import REPORT
 from tests.fakes.studies import full_evidence
 from tests.tasks.reports.diff.cases import AFTER, BEFORE
@@ -29,14 +27,20 @@ def test_every_line_of_a_study_fits_into_80_columns(
     (tmp_path / REPORT).write_text(report.model_dump_json())
     print_study(tmp_path)
     printed = capsys.readouterr().out
-    computed, _, missing = printed.partition("not computed:")
+    missing, _, computed = printed.partition("more on the page:")
     assert max(map(len, printed.splitlines()[:-1])) <= 80
-    assert "Overlap of a single encoder" in computed
+    assert "Overlap of a single encoder" in " ".join(computed.split())
     assert "Snippets of StaQC: these are figures of another command" in " ".join(missing.split())
 
 
 WIDTHS = [60, 80, 120]
-PAGE = "/out/page.html"
+FOLDER = Path("/out")
+
+
+def print_board(board: Leaderboard, corrected: CorrectedScores | None = None) -> None:
+    print_leaderboard(
+        WrittenLeaderboard(folder=FOLDER, before=board, unjudged=0, corrected=corrected)
+    )
 
 
 def board(methods: int) -> Leaderboard:
@@ -75,16 +79,16 @@ def test_a_leaderboard_fits_and_cuts_no_figure(
     capsys: pytest.CaptureFixture[str], width: int, methods: int
 ) -> None:
     many = board(methods)
-    print_leaderboard(many, PAGE)
+    print_board(many)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     for row in many.rows:
         (line,) = [line for line in lines if line.startswith(f"{row.letter} ")]
         cell = row.cells["NDCG@10"]
-        assert f"{cell.mean:.3f} {cell.surpasses.replace(' ', '')}".strip() in line
+        assert f"{cell.mean:.3f} {cell.surpasses}".strip() in line
         assert line.count("…") <= 1
         assert f"-{ord(row.letter) - ord('a')}" in line
-    assert "significantly lower" in " ".join(lines)
+    assert "Letters after it name the methods that score significantly lower" in " ".join(lines)
 
 
 def test_without_a_terminal_all_columns_are_printed(
@@ -92,7 +96,7 @@ def test_without_a_terminal_all_columns_are_printed(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     shown = leaderboard()
-    print_leaderboard(shown, PAGE)
+    print_board(shown)
     out = capsys.readouterr().out
     assert all(name in out for name in (*shown.metrics, "judged@10"))
     assert "not shown" not in out
@@ -109,9 +113,9 @@ def test_corrected_figures_are_printed_with_their_intervals(
     corrected = CorrectedScores(
         queries=100, sampled_queries=1, pairs=500, sampled_pairs=50, figures=(good, share)
     )  # fmt: skip
-    print_corrected(corrected, PAGE)
+    print_board(leaderboard(), corrected)
     out = " ".join(capsys.readouterr().out.split())
-    assert "1 query and 50 pairs sampled at random" in out
+    assert "all pairs of 1 of 100 queries, and 50 of 500 pairs, all sampled at random" in out
     assert "Means over all 100 queries, of which one without a match scores 0 MRR" in out
     assert "good 0.400 [0.350, 0.450] by labels 0.500" in out
     assert "all pairs 0.250 [0.350, 0.450] by labels 0.500" in out
@@ -120,10 +124,9 @@ def test_corrected_figures_are_printed_with_their_intervals(
 def test_a_leaderboard_with_nothing_to_score_says_so_in_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    print_leaderboard(leaderboard().model_copy(update={"scored": 0}), PAGE)
-    assert capsys.readouterr().out == (
-        f"There is nothing to score: no query of {leaderboard().benchmark} has a match.\n"
-    )
+    print_board(leaderboard().model_copy(update={"scored": 0}))
+    told = f"There is nothing to score: no query of {leaderboard().benchmark} has a match.\n"
+    assert told in capsys.readouterr().out
 
 
 def test_score_changes_fit_and_cut_no_figure(
@@ -141,25 +144,37 @@ def test_score_changes_fit_and_cut_no_figure(
         )
         for place in range(3)
     )
-    print_score_changes(rows, PAGE)
-    lines = capsys.readouterr().out.splitlines()
+    document = difference_document(difference(BEFORE, BEFORE), rows)
+    print_document(document, "/out/difference.md", parts=("scores",))
+    *lines, page = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     assert sum("NDCG-exp-condensed@10" in line for line in lines) == 3
     assert all(("0.123" in line) for line in lines if "-condensed@10" in line)
-    assert (PAGE in " ".join(lines)) == (width < 120)
+    assert ("all of it: /out/difference.md" in " ".join(lines)) == (width < 120)
+    assert page == "difference: /out/difference.md"
 
 
-def test_a_difference_says_what_turned_and_why(capsys: pytest.CaptureFixture[str]) -> None:
-    print_difference(difference(BEFORE, AFTER))
-    out = capsys.readouterr().out
-    assert [line.split() for line in out.splitlines()][1:3] == [
+def printed(after: Benchmark, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    change = difference(BEFORE, after)
+    (folder / "difference.json").write_text(change.model_dump_json())
+    written = WrittenDifference(folder=folder, score_changes=())
+    print_difference(written, is_scored=False)
+    return capsys.readouterr().out
+
+
+def test_a_difference_says_what_turned_and_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = printed(AFTER, tmp_path, capsys)
+    assert [line.split() for line in out.splitlines()][2:4] == [
         ["queries", "0", "0"], ["codes", "0", "0"],
     ]  # fmt: skip
     assert "labels: 3 turned, 196 kept, 1 now undecided; 67 relevant before, 68 after" in out
     assert out.count("before: arbiter, unclear") == 3
-    assert "settings: model.model (small → large)" in out
+    assert "setting: model.model\nbefore: small\nafter: large" in out
 
 
-def test_a_version_that_is_the_same_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    print_difference(difference(BEFORE, BEFORE))
-    assert "settings: the same" in capsys.readouterr().out
+def test_a_version_that_is_the_same_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Changes of the settings\nThe same." in printed(BEFORE, tmp_path, capsys)

@@ -1,6 +1,6 @@
 """``cosqa label``: what a person types, and what is printed.
 
-Covers `flows.cli.label`.
+Covers `flows.cli.label`, `tasks.stages.label.report`.
 """
 
 import json

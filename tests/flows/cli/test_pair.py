@@ -10,9 +10,16 @@ import pytest
 
 from flows.cli import show
 from infra.errors import StoreError
-from infra.executions import Execution, ExecutionResult
 from infra.ids import RecipeId
-from infra.records import Annotation, Code, LanguageModelCall, Pair, Query
+from infra.records import (
+    Annotation,
+    Code,
+    Execution,
+    ExecutionResult,
+    LanguageModelCall,
+    Pair,
+    Query,
+)
 from infra.settings import Settings, StoreSettings
 from infra.store import annotations, open_database, recipes
 from tests.fakes.specified import SCREENING, SPECIFICATION, call_of

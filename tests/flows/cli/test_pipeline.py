@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from flows.cli import commands, pipeline
 from flows.cli.app import app
-from flows.cli.pipeline import print_plan, print_scores
+from flows.cli.pipeline import print_plan, print_report
 from flows.options import settings_of
 from infra.collected import whole
 from infra.errors import CosqaError, SettingsError
@@ -32,6 +32,7 @@ from tasks.stages.preflight import (
     check_agents,
     check_annotators,
 )
+from tasks.stages.report import WrittenReport
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.published_files import standard_library, write_codesearchnet
 
@@ -57,16 +58,17 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    print_scores(scores(), "/out/report.html")
+    print_report(WrittenReport(file=Path("/out/report.html"), benchmarks=(scores(),), links={}))
     out = capsys.readouterr().out
     lines = out.splitlines()
     assert max(map(len, lines)) <= width
-    assert "means over 500 queries with a match, 15,228 codes" in " ".join(lines)
+    assert "means over 500 queries with a match · 15,228 functions" in " ".join(lines)
     (bm25,) = [line for line in lines if line.startswith("bm25")]
     (fused,) = [line for line in lines if line.startswith("bag-of")]
     assert "0.2800" in bm25
     assert fused.split()[1:3] == ["0.3959", "0.4395"]
-    assert ("/out/report.html" in out) == ("MMRR" not in lines[1 + (width < 80)])
+    (header,) = [line for line in lines if line.startswith("method")]
+    assert ("all of it: /out/report.html" in " ".join(lines)) == ("MMRR" not in header)
 
 
 @pytest.fixture
@@ -123,7 +125,7 @@ def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
 
 
 def test_what_runs_nothing_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "print_plan", lambda _: None)
+    monkeypatch.setattr(pipeline, "print_plan", lambda *_: None)
     ran("annotate", *GIVEN, "--plan")
     assert not (folder / "cosqa.toml").exists()
 
@@ -168,8 +170,8 @@ def test_a_metric_that_a_method_lacks_is_no_zero(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
-    print_scores(scores(), "/out/report.html")
-    fused = capsys.readouterr().out.splitlines()[-2]
+    print_report(WrittenReport(file=Path("/out/report.html"), benchmarks=(scores(),), links={}))
+    (fused,) = [row for row in capsys.readouterr().out.splitlines() if row.startswith("bag-of")]
     assert fused.split()[1:] == ["0.3959", "0.4395", *[NONE] * 5]
 
 
@@ -204,9 +206,9 @@ def test_without_agents_nothing_is_planned_and_no_model_is_checked(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(SettingsError, match=r"annotation\.agents is false"):
-        print_plan(check(without_agents, check_source))
+        print_plan("benchmark", check(without_agents, check_source))
     with pytest.raises(SettingsError, match="COSQA_ANNOTATION__AGENTS=true"):
-        check_agents(without_agents.committee)
+        check_agents(check(without_agents, check_source))
 
 
 def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
@@ -215,7 +217,7 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
     module = import_module("flows.benchmark")
     done: list[str] = []
     ready = SimpleNamespace(settings=without_agents)
-    monkeypatch.setattr(module, "check_inputs", lambda _: ready)
+    monkeypatch.setattr(module, "check_inputs", lambda *_: ready)
 
     def note(name: str) -> tuple[str, list[str]]:
         done.append(name)
@@ -346,6 +348,48 @@ def test_a_model_that_does_not_answer_is_told_before_a_server_starts(
     assert "an address begins with http:// or https://" in told("benchmark", *source)
 
 
+@pytest.mark.usefixtures("no_server", "answering_model")
+@pytest.mark.parametrize(
+    "command", [("repair", "beir"), ("leaderboard", "--benchmark", "beir", "--annotate-unjudged")]
+)
+def test_who_judges_a_benchmark_is_asked_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    for file, text in {
+        "corpus.jsonl": '{"_id": "c", "text": "def f(x): return x"}',
+        "queries.jsonl": '{"_id": "q", "text": "give x"}',
+        "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\tc\t1",
+    }.items():
+        (tmp_path / "beir" / file).write_text(f"{text}\n")
+    monkeypatch.setenv("COSQA_LLM__API_KEY", "wrong")
+    assert "refused the request (401: " in told(*command, "--method", "bm25", *NAMED)
+
+
+@pytest.mark.usefixtures("no_server")
+def test_what_writes_queries_is_planned_without_a_key_and_checked_before_a_server_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("def double(x):\n    return x + x\n")
+    (tmp_path / "plain.jsonl").write_text('{"query": "twice"}\n')
+    source = ("collect", "--path", str(tmp_path), "--queries", "written")
+    assert _NO_MODEL in told(*source)
+    assert _NO_MODEL in told(*source, "--plan")
+    assert "needs a key: set COSQA_LLM__API_KEY" in told(*source, *NAMED)
+    assert "cannot write anything" in told(*source, "--model", "recorded/stdlib-sample")
+    planned = CliRunner().invoke(app, [*source, *NAMED, "--plan"])
+    assert planned.exit_code == 0
+    assert "for 1 function of 1 file" in planned.output
+    assert "cost about $0.0" in planned.output
+    plain = (*source[:3], "--queries", "plain.jsonl", "--plan")
+    assert "Nothing is asked of a model" in CliRunner().invoke(app, plain).output
+    monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
+    monkeypatch.setenv("COSQA_LLM__BASE_URL", "http://127.0.0.1:9/v1")
+    assert "check that its server runs, and COSQA_LLM__BASE_URL" in told(*source, *NAMED)
+
+
 @pytest.mark.usefixtures("no_server")
 def test_a_preset_says_before_its_run_that_the_export_is_for_private_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -441,10 +485,11 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+    ready = check(settings, check_source)
     for asked in (
-        lambda: check_agents(settings.committee),
-        lambda: check_agents(verifying_committee(settings.committee, "spec")),
-        lambda: check_annotators(settings, [settings.llm.model], ["paper"]),
+        lambda: check_agents(ready),
+        lambda: check_agents(ready, verifying_committee(settings.committee, "spec")),
+        lambda: check_annotators(ready, [settings.llm.model], ["paper"]),
     ):
         with pytest.raises(SettingsError, match=r"no language model is named: .*COSQA_LLM__MODEL"):
             asked()
@@ -458,6 +503,8 @@ def test_a_deployment_without_a_model_is_refused_before_an_engine_is_asked(
         (("estimate", "--train", "good.jsonl", "--queries", "bad.jsonl"), "bad.jsonl"),
         (("train", "--data", "bad.jsonl", "--base", "cnn"), "bad.jsonl"),
         (("train", "--data", "empty", "--base", "cnn"), "empty"),
+        (("study-training", "--data", "docs=bad.jsonl", "--base", "cnn"), "bad.jsonl"),
+        (("study-kape", "--data", "docs=parts"), "train.jsonl"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
@@ -465,9 +512,12 @@ def test_a_file_that_cannot_be_read_is_told_before_a_server_starts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
+    Path("parts").mkdir()
     pairs = "".join(f'{{"query": "q {n}", "code": "def f{n}(): ..."}}\n' for n in range(9))
     Path("good.jsonl").write_text(pairs)
-    Path("bad.jsonl").write_text(pairs + '{"query": "q", "code": \n')
+    for bad in ("bad.jsonl", "parts/train.jsonl"):
+        Path(bad).write_text(pairs + '{"query": "q", "code": \n')
+    Path("parts/test.jsonl").write_text(pairs)
     refused = told(*words)
     assert said in refused
     assert "ServerStarted" not in refused

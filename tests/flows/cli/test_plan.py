@@ -57,7 +57,7 @@ def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost(
     done = CliRunner().invoke(app, ["annotate", "--plan", "--model", "openai/gpt-4o", *options])
     assert done.exit_code == 0, done.output
     assert "3 of 3 pending pairs of jsonl: new queries 3" in done.output
-    assert "by openai/gpt-4o (single)" in done.output
+    assert "openai/gpt-4o (single) judges" in done.output
     (row,) = [line for line in done.output.splitlines() if line.startswith("new queries")]
     assert row.split()[2:4] == ["3", "3"]
     assert "cost about $" in done.output

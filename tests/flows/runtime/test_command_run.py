@@ -92,7 +92,9 @@ def states(home: Path) -> list[tuple[str, str]]:
         ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive)]
+)
 def test_a_signal_ends_a_command_as_cancelled_by_its_own_hand(
     tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -103,6 +105,7 @@ def test_a_signal_ends_a_command_as_cancelled_by_its_own_hand(
     assert states(tmp_path) == [("CANCELLED", "Cancelled"), ("CANCELLED", "Cancelled")]
 
 
+@pytest.mark.exhaustive
 def test_a_command_that_was_killed_does_not_stay_running(tmp_path: Path) -> None:
     command = Command(tmp_path, "600")
     command.begin()
@@ -119,6 +122,7 @@ def test_a_command_that_was_killed_does_not_stay_running(tmp_path: Path) -> None
     assert list((tmp_path / "cosqa-runs").iterdir()) == []
 
 
+@pytest.mark.exhaustive
 def test_a_result_does_not_depend_on_a_server_that_was_told_twice(tmp_path: Path) -> None:
     command = Command(tmp_path, "0", "twice")
     command.begin()

@@ -1,6 +1,6 @@
 """Laws of sections of the settings and of their reference.
 
-Covers `encoder`, `reannotation`, `infra.settings.annotation`, `reference`.
+Covers `infra.settings.annotation`, `infra.settings.models`, `reference`.
 """
 
 import tomllib

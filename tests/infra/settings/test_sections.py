@@ -1,7 +1,6 @@
 """Laws of the settings: who wins, and what is refused.
 
-Covers `infra.settings.section`, `infra.settings.store`,
-`infra.settings.configurations`, `infra.settings.committee`, `infra.settings.environment`,
+Covers `infra.settings.section`, `infra.settings.data`, `infra.settings.environment`,
 `infra.settings.problems`, `infra.settings.sandbox`.
 """
 

@@ -19,7 +19,7 @@ from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
 from infra.store.backup import back_up, restore
 from infra.store.check import faults_of
-from infra.store.database import DatabaseFile
+from infra.store.database_file import DatabaseFile
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import rows_of, whole_store
 

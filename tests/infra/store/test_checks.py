@@ -15,7 +15,7 @@ from infra.errors import StoreLockedError, StoreVersionError
 from infra.journal import connect
 from infra.store import Database
 from infra.store.check import faults_of, row_counts
-from infra.store.database import DatabaseFile
+from infra.store.database_file import DatabaseFile
 from tests.fakes.stores import whole_store
 
 

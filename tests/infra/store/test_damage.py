@@ -15,7 +15,7 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.backup import restore
 from infra.store.check import faults_of
-from infra.store.database import DatabaseFile
+from infra.store.database_file import DatabaseFile
 from tests.fakes.stores import whole_store
 
 Reading = dict[str, object]

@@ -13,8 +13,8 @@ from infra.ids import PairKey, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.store import Database, annotations, candidates, generated
 from infra.store.benchmarks import state_of_labels
-from infra.store.evidence import EvidenceSelection, count_evidence, decide_labels, read_evidence
-from infra.store.labels import CurrentLabels
+from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
+from infra.store.labels import CurrentLabels, decide_labels
 from tasks.stages.answers import StoredAnnotations
 from tasks.statistics.people import majority
 from tests.fakes.labels import labels_by

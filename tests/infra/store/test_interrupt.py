@@ -1,6 +1,6 @@
 """A signal that arrives while DuckDB works ends the program as one that arrives elsewhere.
 
-Covers `infra.store.database`.
+Covers `infra.store.database_file`.
 """
 
 import subprocess
@@ -24,10 +24,10 @@ database = open_database(StoreSettings(folder=Path(sys.argv[1])))
 try:
     with database.transaction() as tx:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-        tx.value("SELECT count(*) FROM range(60_000) a, range(50_000) b WHERE a.range > b.range")
+        tx.count("SELECT count(*) FROM range(60_000) a, range(50_000) b WHERE a.range > b.range")
 except KeyboardInterrupt:
     with database.transaction() as tx:
-        print("usable", tx.value("SELECT 1"))
+        print("usable", tx.count("SELECT 1"))
 """
 
 
@@ -49,7 +49,7 @@ def test_ctrl_c_while_the_file_is_opened_is_an_interrupt(
     def interrupted_by_duckdb(*_: object) -> NoReturn:
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setattr("infra.store.database.DatabaseFile._open", interrupted_by_duckdb)
+    monkeypatch.setattr("infra.store.database_file.DatabaseFile._open", interrupted_by_duckdb)
     with pytest.raises(KeyboardInterrupt), database.transaction():
         pass
     with pytest.raises(KeyboardInterrupt):

@@ -15,15 +15,16 @@ from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason, StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database, recipes
-from infra.store.labels import Covered, CurrentLabels
+from infra.store.labels import Coverage, CurrentLabels
 from infra.store.pending import (
-    Retries,
+    RetryPolicy,
     Selection,
     count_pending,
     pairs_in,
     read_keys,
     write_pending,
 )
+from tests.fakes.stores import store_like
 
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
 OTHER = RecipeId("another former one")
@@ -32,7 +33,7 @@ LABELS = CurrentLabels(
     collection="c",
     search_ids=(SEARCH, POOL),
     sets=((RECIPE,), (FORMER,), (OTHER,)),
-    covered=tuple(Covered(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
+    covered=tuple(Coverage(id_, ROLE, n, 0) for n, id_ in enumerate((RECIPE, FORMER, OTHER))),
     fresh_only=True,
 )
 QUERIES = tuple(Query.of(f"query {number}", f"file:{number}") for number in range(4))
@@ -51,7 +52,10 @@ ALL: tuple[tuple[Reason, int], ...] = tuple((reason, 1_000) for reason in REASON
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    database = open_database(StoreSettings(folder=tmp_path))
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
     content = Collected(info=INFO, queries=QUERIES, codes=(*CODES, UNSEARCHED))
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     bodies = {recipe: {"model": recipe} for recipe in (RECIPE, FORMER, OTHER)}
@@ -63,7 +67,6 @@ def database(tmp_path: Path) -> Database:
         for code, rank in zip(CODES, (2, 1, 3), strict=True)
     ]
     search(database, SEARCH, found)
-    return database
 
 
 def candidate(query: Query, code: Code, rank: int) -> Candidate:
@@ -91,19 +94,19 @@ def annotate(
 
 
 def fresh(recipe: RecipeId, met: str = ROLE) -> CurrentLabels:
-    covered = (Covered(recipe, met, 0, 0),)
+    covered = (Coverage(recipe, met, 0, 0),)
     return LABELS.model_copy(update={"covered": covered, "sets": ((RECIPE,),)})
 
 
 def selection(
-    draw: Draw = ALL_QUERIES, retries: Retries | None = None, labels: CurrentLabels = LABELS
+    draw: Draw = ALL_QUERIES, retries: RetryPolicy | None = None, labels: CurrentLabels = LABELS
 ) -> Selection:
     return Selection(
         search_id=SEARCH,
         recipe_id=RECIPE,
         labels=labels,
         draw=draw,
-        retries=retries or Retries(),
+        retries=retries or RetryPolicy(),
     )
 
 
@@ -111,7 +114,7 @@ def planned(
     database: Database,
     taken: tuple[tuple[Reason, int], ...] = ALL,
     draw: Draw = ALL_QUERIES,
-    retries: Retries | None = None,
+    retries: RetryPolicy | None = None,
 ) -> list[PairKey]:
     file = database.settings.folder / "keys.arrow"
     number = write_pending(database, selection(draw, retries), taken, file)
@@ -120,7 +123,7 @@ def planned(
     return [PairKey(row["query_id"], row["code_id"]) for row in rows]
 
 
-def reasons(database: Database, retries: Retries | None = None) -> dict[str, int]:
+def reasons(database: Database, retries: RetryPolicy | None = None) -> dict[str, int]:
     counts = count_pending(database, selection(retries=retries))
     found: dict[str, int] = {}
     for group in counts.groups:
@@ -134,6 +137,18 @@ def test_a_fresh_store_has_new_queries_in_the_order_of_queries_and_ranks(
 ) -> None:
     assert planned(database) == IN_ORDER
     assert reasons(database) == {"new_queries": 12}
+
+
+def test_queries_of_a_pool_come_in_an_order_by_chance_that_their_ids_fix(
+    database: Database,
+) -> None:
+    of_pool = selection().model_copy(update={"search_id": SearchId("")})
+    file = database.settings.folder / "keys.arrow"
+    write_pending(database, of_pool, [("requested", 7)], file)
+    rows = read_keys(file).to_pylist()
+    in_order = sorted(IN_ORDER, key=lambda key: key.query_id)
+    assert in_order != IN_ORDER
+    assert [PairKey(row["query_id"], row["code_id"]) for row in rows] == in_order[:7]
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 5, 100])
@@ -275,11 +290,11 @@ def test_a_failed_pair_is_due_at_once_then_after_ever_longer_and_at_last_never(
     database: Database, times: int, hours_ago: float, is_due: bool
 ) -> None:
     fail(database, times, hours_ago)
-    retries = Retries(after_s=3600.0, max_tries=9)
+    retries = RetryPolicy(after_s=3600.0, max_tries=9)
     assert reasons(database, retries).get("failed", 0) == is_due
     assert reasons(database, retries).get("failed, not due", 0) == (not is_due)
     assert (IN_ORDER[0] in planned(database, retries=retries)) == is_due
-    assert IN_ORDER[0] in planned(database, retries=Retries()), "an explicit wish takes it"
+    assert IN_ORDER[0] in planned(database, retries=RetryPolicy()), "an explicit wish takes it"
 
 
 def tries(database: Database) -> int:

@@ -62,8 +62,8 @@ def test_the_last_use_is_the_last_though_the_clock_was_set_back(database: Databa
 
 def test_a_search_is_as_old_as_its_last_use(database: Database) -> None:
     def is_new() -> object:
-        with database.transaction() as tx:
-            return tx.value("SELECT created_at > TIMESTAMPTZ '2001-01-01' FROM searches")
+        [new] = database.column("SELECT created_at > TIMESTAMPTZ '2001-01-01' FROM searches")
+        return new
 
     candidates.record_search(database, SEARCH, "c", ["minilm"], 5)
     with database.transaction() as tx:

@@ -15,9 +15,9 @@ from infra.errors import StoreError
 from infra.ids import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
 from infra.store import Database, annotations, candidates, open_database
-from infra.store.evidence import EvidenceSelection, decide_labels
+from infra.store.evidence import EvidenceSelection
 from infra.store.figures import label_figures, reading_figures
-from infra.store.labels import Covered, CurrentLabels
+from infra.store.labels import Coverage, CurrentLabels, decide_labels
 from tasks.stages.answers import StoredAnnotations
 from tests.fakes.labels import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
@@ -205,7 +205,7 @@ def test_the_database_decides_as_a_plain_reading_of_the_rule(database: Database)
             for _ in range(draw.randint(1, 3))
         ]
         covered = {
-            Covered(RecipeId(recipe), met, number, place)
+            Coverage(RecipeId(recipe), met, number, place)
             for number, rounds in enumerate(sets)
             for place, own in enumerate(rounds)
             for recipe in RECIPES
@@ -246,11 +246,11 @@ def by_lot(draw: random.Random) -> list[Drawn]:
 
 
 def decided(
-    items: Sequence[Drawn], sets: Sequence[tuple[str, ...]], covered: set[Covered]
+    items: Sequence[Drawn], sets: Sequence[tuple[str, ...]], covered: set[Coverage]
 ) -> tuple[float, bool] | None:
     """Return label and freshness; where several annotations vote for a round, the round's own."""
     is_judged = all(
-        any(Covered(RecipeId(item.recipe), item.met, 0, place) in covered for item in items)
+        any(Coverage(RecipeId(item.recipe), item.met, 0, place) in covered for item in items)
         for place in range(len(sets[0]))
     )
     for number, rounds in enumerate(sets):
@@ -259,7 +259,7 @@ def decided(
             counting = [
                 item
                 for item in items
-                if Covered(RecipeId(item.recipe), item.met, number, place) in covered
+                if Coverage(RecipeId(item.recipe), item.met, number, place) in covered
                 and item.label is not None
                 and item.support in ("screened", "valid_oracle")
             ]

@@ -41,7 +41,7 @@ from infra.store import (
     corpus,
     open_database,
 )
-from infra.store.database import SCHEMA, SCHEMA_VERSION
+from infra.store.database_file import SCHEMA, SCHEMA_VERSION
 from infra.store.figures import label_figures
 from tests.fakes.candidates import load_candidates
 from tests.fakes.labels import labels_by
@@ -307,7 +307,7 @@ def held_by_another_process(file: Path) -> Iterator[None]:
 def test_a_store_that_another_process_holds_is_an_error_that_names_it(
     database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("infra.store.database._WARNING_S", 0.0)
+    monkeypatch.setattr("infra.store.database_file._WARNING_S", 0.0)
     with (
         held_by_another_process(database.settings.database),
         pytest.raises(StoreLockedError, match="PID"),

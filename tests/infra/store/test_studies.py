@@ -28,8 +28,7 @@ from infra.store import (
     figures,
     open_database,
 )
-from infra.store.benchmarks import Evaluation
-from infra.store.figures import GroupMean
+from infra.store.benchmarks import Evaluation, GroupMean
 from infra.summaries import PairCost, ProgramCounts, RankCounts
 from tests.fakes.labels import labels_by
 
@@ -162,7 +161,7 @@ def test_tests_in_javascript_and_go_are_counted(
 
 def test_candidates_come_by_query(database: Database) -> None:
     wanted = [QUERIES[2].query_id, QueryId("unknown")]
-    found = figures.candidates_of(database, SEARCH, wanted)
+    found = candidates.candidates_of(database, SEARCH, wanted)
     expected: set[CodeId] = {code.code_id for code in CODES}
     assert {query: set(codes) for query, codes in found.items()} == {wanted[0]: expected}
 
@@ -175,7 +174,7 @@ def test_scores_are_averaged_by_method_metric_and_number_of_matches(database: Da
         )
         benchmarks.add_scores(database, evaluation, {"MRR": scores, "MAP": scores})
     matches = {"a": 2, "b": 2, "c": 3, "without scores": 4}
-    assert figures.group_means(database, BENCHMARK, ["bm25"], ["MRR"], matches) == [
+    assert benchmarks.group_means(database, BENCHMARK, ["bm25"], ["MRR"], matches) == [
         GroupMean(method="bm25", metric="MRR", matches=2, value=0.75, queries=2),
         GroupMean(method="bm25", metric="MRR", matches=3, value=0.25, queries=1),
     ]

@@ -10,7 +10,6 @@ from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vectors import (
-    LocatedVectors,
     StoredVectors,
     VectorFile,
     joint_blocks,
@@ -38,21 +37,23 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
     return database
 
 
-def located(database: Database, *names: str) -> dict[str, LocatedVectors]:
+def located(database: Database, *names: str) -> dict[str, StoredVectors]:
     ids = vectors.ids_of(IDS)
-    return {name: StoredVectors(database, name, "code", "c").open(ids) for name in names}
+    return {name: StoredVectors(database, name, "code", ids) for name in names}
 
 
 def test_vectors_are_loaded_across_files_in_the_order_asked_for(database: Database) -> None:
     order = [55, 0, 13, 14, 0]
-    stored = StoredVectors(database, "odd", "code", "c")
-    assert np.array_equal(stored.load([IDS[n] for n in order]), ROWS["odd"][order])
-    assert len(stored.load([])) == 0
+    asked = vectors.ids_of([IDS[n] for n in order])
+    stored = StoredVectors(database, "odd", "code", asked)
+    assert np.array_equal(stored.load(), ROWS["odd"][order])
+    assert len(StoredVectors(database, "odd", "code", asked[:0]).load()) == 0
 
 
 def test_an_item_that_was_never_embedded_is_an_error(database: Database) -> None:
+    ids = vectors.ids_of(["x", IDS[0], "y"])
     with pytest.raises(StoreError, match=r"x of c has no vector yet.*embeds the 2 texts"):
-        StoredVectors(database, "odd", "code", "c").load(["x", IDS[0], "y"])
+        StoredVectors(database, "odd", "code", ids).require_all("c")
 
 
 @pytest.mark.parametrize("names", [("even",), ("even", "same"), ("even", "odd"), ("odd", "same")])
@@ -107,7 +108,7 @@ def test_a_file_that_was_replaced_since_its_items_were_located_is_an_error(
     for number, part in enumerate((slice(0, 20), slice(20, 40))):
         name = f"{number}.arrow"
         add_file(database, "key", "code", name, IDS[part], ROWS["even"][part])
-    opened = StoredVectors(database, "key", "code", "c").open(vectors.ids_of(IDS[:40]))
+    opened = StoredVectors(database, "key", "code", vectors.ids_of(IDS[:40]))
     rows = np.ones((items, dimension), np.float32)
     write_vectors(database.settings.vectors / "1.arrow", IDS[20 : 20 + items], rows)
     with pytest.raises(StoreError, match=r"1\.arrow has .* instead of 20 of 4.*writes it anew"):

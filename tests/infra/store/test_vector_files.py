@@ -10,6 +10,7 @@ import pytest
 
 from infra.errors import DiskFullError, StoreError
 from infra.store.vectors import VectorFile, write_vectors
+from infra.summaries import NO_EFFORT, EncodingEffort
 from tests.fakes.small_disk import small_disk
 from tests.fakes.vectors import read_vectors
 
@@ -28,13 +29,23 @@ def test_vectors_come_back_bit_for_bit_and_are_not_copied(tmp_path: Path) -> Non
     assert opened.rows.shape == (6, 4)
 
 
+def test_a_file_says_what_its_vectors_took_where_that_is_known(tmp_path: Path) -> None:
+    effort = EncodingEffort(texts=6, seconds=1.5, tokens=60, machines=frozenset({"a", "b"}))
+    write_vectors(tmp_path / "x.arrow", IDS, ROWS, effort)
+    opened = VectorFile(tmp_path / "x.arrow")
+    assert (opened.effort, opened.dimension) == (effort, 4)
+    assert np.array_equal(opened.rows, ROWS)
+    write_vectors(tmp_path / "y.arrow", IDS, ROWS)
+    assert VectorFile(tmp_path / "y.arrow").effort == NO_EFFORT
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not really", b"ARROW1\0\0 and no more", None])
 def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, content: bytes | None) -> None:
     if content is None:
         write_vectors(tmp_path / "a.arrow", IDS, ROWS)
         content = (tmp_path / "a.arrow").read_bytes()[:-20]
     (tmp_path / "a.arrow").write_bytes(content)
-    for column in ("ids", "rows"):
+    for column in ("ids", "rows", "effort"):
         with pytest.raises(StoreError, match=r"a\.arrow.*writes it anew"):
             getattr(VectorFile(tmp_path / "a.arrow"), column)
 

@@ -33,7 +33,7 @@ def database(tmp_path: Path) -> Database:
 
 def test_items_are_located_in_the_first_file_that_was_recorded(database: Database) -> None:
     asked = [IDS[4], "unknown", IDS[3], IDS[0], IDS[3]]
-    places = vectors.locate(database, "key", "code", vectors.ids_of(asked))
+    places = vectors.StoredVectors(database, "key", "code", vectors.ids_of(asked))
     found = [
         (places.files[file], row) if file >= 0 else None
         for file, row in zip(places.file.tolist(), places.row.tolist(), strict=True)
@@ -46,7 +46,7 @@ def test_items_are_located_in_the_first_file_that_was_recorded(database: Databas
 def test_vectors_are_those_of_one_encoder_and_kind(
     database: Database, key: str, kind: vectors.Kind
 ) -> None:
-    assert vectors.locate(database, key, kind, vectors.ids_of(IDS)).is_missing.all()
+    assert vectors.StoredVectors(database, key, kind, vectors.ids_of(IDS)).is_missing.all()
 
 
 def test_members_come_once_and_in_ascending_order_with_their_texts(database: Database) -> None:
@@ -61,7 +61,7 @@ def test_members_come_once_and_in_ascending_order_with_their_texts(database: Dat
 def test_the_items_of_a_lost_file_have_no_vector(database: Database) -> None:
     (database.settings.vectors / "b.arrow").unlink()
     assert vectors.lost_files(database, "key", "code") == ["b.arrow"]
-    missing = vectors.locate(database, "key", "code", vectors.ids_of(IDS)).is_missing
+    missing = vectors.StoredVectors(database, "key", "code", vectors.ids_of(IDS)).is_missing
     assert missing.tolist() == [True, True, True, False, False, True]
     vectors.delete_files(database, ["b.arrow"])
-    assert [file.file for file in vectors.files_of(database, "key", "code")] == ["a.arrow"]
+    assert vectors.files_of(database, "key", "code") == ["a.arrow"]

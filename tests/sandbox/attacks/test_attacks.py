@@ -102,6 +102,7 @@ async def test_a_hostile_program_ends_as_stated_and_harms_nothing(
     f"{result.message}{result.stdout}{result.stderr}".encode()  # nothing that no store takes
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TARGETS | NOT_PROMISED)
 async def test_a_false_assert_about_hostile_code_ends_as_stated(arena: Sandbox, name: str) -> None:
     expected = (TARGETS | NOT_PROMISED)[name]

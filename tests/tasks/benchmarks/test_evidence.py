@@ -54,6 +54,45 @@ def test_the_annotations_of_some_pairs_or_codes_are_found(tmp_path: Path) -> Non
     assert len(evidence) == 10
 
 
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_other_evidence_of_some_pairs_stands_in_its_place_and_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    evidence = exported(tmp_path / "b", SEVERAL)
+    monkeypatch.setattr("tasks.benchmarks.evidence._BATCH", size)
+    other = [
+        ONE.model_copy(update={"code_id": f"c{place}", "recipe_id": recipe})
+        for place, recipe in ((9, "z"), (4, "z"), (4, "a"), (40, "z"), (0, "z"))
+    ]
+    expected = [*SEVERAL[1:4], *SEVERAL[5:9], *other]
+    found = evidence.replaced_by(other)
+    ordered = sorted(expected, key=lambda each: (each.query_id, each.code_id))
+    assert list(found) == ordered
+    assert len(found) == len(ordered) == 12
+    assert list(evidence.replaced_by(())) == [*SEVERAL]
+    assert list(RecordedAnnotations(()).replaced_by(other[:1])) == other[:1]
+
+
+def test_pairs_that_rest_on_one_kind_of_evidence_are_the_same_from_a_file(tmp_path: Path) -> None:
+    proved = {"support": "valid_oracle"}
+    several = tuple(
+        each.model_copy(update=proved if place % 3 else {}) for place, each in enumerate(SEVERAL)
+    )
+    wanted = [
+        {"query_id": each.query_id, "code_id": each.code_id}
+        for each in several
+        if each.support == "valid_oracle"
+    ]
+    for evidence in (RecordedAnnotations(several), exported(tmp_path / "b", several)):
+        assert evidence.pairs_with_support("valid_oracle").to_pylist() == wanted
+    assert len(wanted) == 6
+    file = tmp_path / "b" / "evidence.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["support"]), file)
+    older = ExportedAnnotations(tmp_path / "b")
+    assert older.pairs_with_support("valid_oracle").num_rows == 0
+    assert older.pairs_with_support("undecided").num_rows == 10
+
+
 def test_evidence_of_an_older_export_is_read_and_written_with_all_columns(tmp_path: Path) -> None:
     folder = tmp_path / "older"
     exported(folder, (ONE,))

@@ -13,8 +13,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from infra.errors import StoreLockedError
-from infra.executions import ExecutionResult
-from infra.records import GivenVote
+from infra.records import ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem

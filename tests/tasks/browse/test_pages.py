@@ -195,15 +195,14 @@ def test_any_filter_has_an_answer(tmp_path: Path, query: str) -> None:
 _ODD = ("", "-1", "1e999", "nan", "9" * 40, "%00", "%ff%ed%a0%80", "x" * 50_000, "{{7*7}}")
 
 
-@pytest.mark.parametrize("page", ["pair", "query", "methods", "method", "label", "sample", "item"])
+@pytest.mark.parametrize("page", ["pair", "query", "method", "label", "sample", "item"])
 def test_no_value_of_a_parameter_is_an_error_of_the_server(tmp_path: Path, page: str) -> None:
     client = client_of(whole_store(tmp_path / "store"))
     names = {name for link in links(client.get(f"/{page}s").text, page) for name in [*_keys(link)]}
     for name in {*names, "query", "code", "sample", "position", "page"}:
-        for value in _ODD:
-            for again in ("", f"&{name}=x"):
-                answer = client.get(f"/{page}?{name}={value}{again}")
-                assert answer.status_code in (200, 400, 404), (name, value[:20])
+        for value in (*_ODD, f"x&{name}=x"):
+            answer = client.get(f"/{page}?{name}={value}")
+            assert answer.status_code in (200, 400, 404), (name, value[:20])
 
 
 def test_every_answer_has_the_headers_that_keep_strangers_out(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tasks.estimators import EstimationData, PairVectors, Positions
-from tasks.estimators.pace import PACE, core_distances, diverse, scaled, shares
+from tasks.estimators.pace import PACE, apportion, core_distances, diverse, scaled
 from tasks.statistics import Values
 
 
@@ -24,7 +24,7 @@ from tasks.statistics import Values
 def test_each_cluster_gets_its_rounded_share_of_the_budget(
     sizes: list[int], seats: int, expected: list[int]
 ) -> None:
-    assert shares(sizes, seats) == expected
+    assert apportion(sizes, seats) == expected
 
 
 def test_outside_the_clusters_each_next_query_is_the_farthest_from_those_chosen() -> None:

@@ -5,9 +5,12 @@ import os
 import pickle
 import pickletools
 import struct
+import tracemalloc
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -295,3 +298,44 @@ def test_a_spoilt_pickle_is_refused_or_read_but_never_an_accident(
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     with suppress(SourceError):
         items_of(tmp_path_factory.getbasetemp(), bytes(content))
+
+
+class ClassLess(pickle.Unpickler):
+    """The reader in C, which finds no class."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def peak_of(read: Callable[[], object]) -> int:
+    """Return the bytes that a call has held at most."""
+    tracemalloc.start()
+    try:
+        read()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_reader_in_c_holds_a_file_whole_and_takes_a_small_one_that_stands_for_a_large_tree(
+    tmp_path: Path,
+) -> None:
+    """Why pickles of plain values are read by Python's own reader."""
+    large, small = tmp_path / "large.pkl", tmp_path / "small.pkl"
+    large.write_bytes(pickle.dumps([f"{n:0500}" for n in range(20_000)]))
+
+    def in_c(file: Path) -> Any:
+        with file.open("rb") as stream:
+            return ClassLess(stream).load()
+
+    ours = peak_of(lambda: deque(pickled_items(large), 0))
+    assert peak_of(lambda: in_c(large)) > 3 * ours
+    leaf: list[Any] = ["leaf"]
+    for _ in range(40):
+        leaf = [leaf, leaf]
+    small.write_bytes(pickle.dumps(leaf))
+    assert small.stat().st_size < 1_000
+    found = in_c(small)
+    assert found[0] is found[1], "2 to the 40th leaves"
+    with pytest.raises(SourceError):
+        list(pickled_items(small))

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -319,3 +320,14 @@ def test_a_key_that_is_there_twice_has_no_reading(text: str) -> None:
     several = f'[{{"a": "}}{{\\""}},\n{{"b": {{}}}},\n\n{text},\n{text}]'
     with pytest.raises(SourceError, match="file:4: an object has the key 'a' twice"):
         decode_json(several, "file")
+
+
+def test_arrows_streams_decompress_and_give_no_lines(tmp_path: Path) -> None:
+    """Why lines are read by Python's own gzip: to be tried again with a new pyarrow."""
+    file = tmp_path / "a.txt.gz"
+    file.write_bytes(gzip.compress(b"one\ntwo\n"))
+    stream = pa.input_stream(file)
+    with pytest.raises(io.UnsupportedOperation):
+        stream.readline()
+    assert stream.read() == b"one\ntwo\n"
+    assert list(read_text_lines(file)) == [(1, "one"), (2, "two")]

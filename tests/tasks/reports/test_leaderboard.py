@@ -1,4 +1,7 @@
-"""Laws of the leaderboard: order, intervals, marks, pool, page."""
+"""Laws of the leaderboard: order, intervals, marks, pool, speeds, page.
+
+Covers `tasks.reports.speed`.
+"""
 
 import pytest
 
@@ -15,6 +18,7 @@ from tasks.reports.leaderboard import (
     unjudged_results,
 )
 from tasks.reports.render import html_page, markdown_page
+from tasks.reports.speed import Speed
 from tests.tasks.reports.leaderboard.cases import benchmark, leaderboard, run, scores
 
 
@@ -108,10 +112,26 @@ def test_queries_are_counted_by_their_matches() -> None:
 
 def test_the_speed_of_methods_is_shown_where_it_was_measured() -> None:
     board = leaderboard()
-    assert "Queries a second" not in html_page(leaderboard_document(board))
-    rows = tuple(row.model_copy(update={"pace": 12.5}) for row in board.rows[:2])
-    shown = markdown_page(leaderboard_document(board.model_copy(update={"rows": rows})))
-    assert "| b | fair | 12.5 | 0.449 |" in shown
+    assert "Which to take" not in html_page(leaderboard_document(board))
+
+    def shown(*speeds: Speed) -> str:
+        rows = zip(board.rows, speeds, strict=False)
+        timed = tuple(row.model_copy(update={"speed": speed}) for row, speed in rows)
+        return markdown_page(leaderboard_document(board.model_copy(update={"rows": timed})))
+
+    words = shown(Speed(queries=12.5), Speed(queries=1_250.4))
+    assert "|  | method | NDCG@10 | queries a second |" in words
+    assert "| a | good | 1.000 \\[0.928, 1.000\\] b c d | 12.5 |" in words
+    assert "| 1,250 |" in words
+    one = Speed(texts=0.512, megabytes=3072.0, queries=9, machines=("Xeon, 2 cores",))
+    api = Speed(texts=40, megabytes=0.61, usd=0.00123, queries=8, machines=("API",))
+    page = shown(one, api, Speed(queries=1))
+    head = "texts a second | MB | US\\$ for 1,000 texts | queries a second | encoded by |"
+    assert f"NDCG@10 | {head}" in page
+    assert "| 0.512 | 3,072 |  | 9 | Xeon, 2 cores |" in page
+    assert "| 40 | 0.61 | 0.00123 | 8 | API |" in page
+    assert "|  |  |  | 1 |  |" in page
+    assert "encoded by" not in shown(one, one), "their speeds compare"
 
 
 def test_every_query_has_a_row_for_every_method() -> None:

@@ -19,6 +19,7 @@ from infra.errors import EncoderError, TextsDeclinedError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import EncoderSettings, RaySettings, StoreSettings
 from infra.store import corpus, open_database, vectors
+from infra.summaries import NO_EFFORT
 from tasks.encoders import ApiSpec, Kind, encoders
 from tasks.runtime.api_embedder import embed_batches_by_api
 from tasks.stages.embed import Embedding, embed_texts, encoder_key
@@ -41,7 +42,7 @@ def embedded(server: ScriptedServer, folder: Path, encoder: str, texts: list[str
         {"base_url": server.base_url, "api_key": KEY, "batch_size": 3, "actors": 1}
     )
     store = StoreSettings(folder=folder)
-    ((number, vectors),) = embed_batches_by_api(encoder, [("code", texts)], settings, store)
+    ((number, vectors, _),) = embed_batches_by_api(encoder, [("code", texts)], settings, store)
     assert number == 0
     return vectors
 
@@ -62,6 +63,24 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
     assert len(asked) == len(TEXTS) + 3, "the request in flight is the only one that is repeated"
     rows = np.array([embedding_of(text, 8) for text in TEXTS])
     assert np.allclose(vectors, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-6)
+
+
+def test_what_an_api_was_sent_is_counted_and_what_was_paid_for_before_is_not(
+    tmp_path: Path,
+) -> None:
+    with ScriptedServer([]) as server:
+        server.embedding_steps = [{"usage": {"prompt_tokens": 12, "total_tokens": 12}}]
+        settings = EncoderSettings.model_validate({"base_url": server.base_url, "api_key": KEY})
+        store = StoreSettings(folder=tmp_path)
+        batches: list[tuple[Kind, list[str]]] = [("code", ["a", "b"]), ("code", ["b", "a"])]
+        [first, again] = embed_batches_by_api("api:openai/tiny", batches, settings, store)
+    assert (first.effort.texts, first.effort.tokens, first.effort.machines) == (
+        2,
+        12,
+        frozenset({"API"}),
+    )
+    assert first.effort.seconds > 0
+    assert again.effort == NO_EFFORT
 
 
 def test_texts_that_an_api_wont_embed_are_told_by_their_beginning_and_nothing_is_lost(
@@ -93,8 +112,8 @@ def test_texts_that_an_api_wont_embed_are_told_by_their_beginning_and_nothing_is
         embed_texts(work, "made", "query", text_of["query"])
         assert len(server.embedded) == before, "what was embedded is kept"
     ids = vectors.ids_of(sorted(text_of["query"]))
-    places = vectors.locate(database, encoder_key("api:openai/tiny"), "query", ids)
-    assert not places.is_missing.any()
+    stored = vectors.StoredVectors(database, encoder_key("api:openai/tiny"), "query", ids)
+    assert not stored.is_missing.any()
 
 
 def test_the_registered_one_is_asked_by_its_own_name(tmp_path: Path) -> None:

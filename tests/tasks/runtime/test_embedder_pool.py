@@ -15,6 +15,7 @@ from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, Kind, encoders
 from tasks.runtime import embedder
 from tasks.runtime.embedder import Node, workers_for
+from tasks.runtime.vector_writer import EmbeddedBatch
 from tests.fakes.ray_pool import FakeRay
 
 BATCHES, TEXTS = 6, 1000
@@ -34,7 +35,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeRay], FakeRay]:
 
 def embedded(
     encoder: str = "minilm", settings: dict[str, float] | None = None, address: str | None = None
-) -> Iterator[tuple[int, object]]:
+) -> Iterator[EmbeddedBatch]:
     batches: list[tuple[Kind, Sequence[str]]] = [("code", ["x"] * TEXTS)] * BATCHES
     chosen = EncoderSettings.model_validate(settings or {})
     return embedder.embed_batches(
@@ -92,7 +93,10 @@ def test_an_actor_holds_its_share_of_a_gpu_or_its_cores_and_nothing_else(
     actors: list[tuple[float, int]],
 ) -> None:
     ray = use(FakeRay([node]))
-    assert sorted(number for number, _ in embedded("minilm", settings)) == list(range(BATCHES))
+    found = sorted(embedded("minilm", settings), key=lambda batch: batch.number)
+    assert [batch.number for batch in found] == list(range(BATCHES))
+    assert {batch.effort.texts for batch in found} == {TEXTS}
+    assert found[-1].effort.seconds == 6 / len(actors), "of several that compute at once"
     assert [(one["num_gpus"], one["num_cpus"]) for one in ray.options] == actors
     assert [arguments[-1] for arguments in ray.arguments] == [gpus for gpus, _ in actors]
 
@@ -110,7 +114,8 @@ def test_an_actor_without_a_gpu_sees_none(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     monkeypatch.setattr("torch.set_num_threads", lambda _: None)
     monkeypatch.setattr(loaded, "spec", encoders.get("minilm").spec, raising=False)
-    assert embedder.Embedder(loaded, 1, 0, gpus).embed(["x"], "code").shape == (1, 384)  # type: ignore[arg-type]
+    rows, effort = embedder.Embedder(loaded, 1, 0, gpus).embed(["x"], "code")  # type: ignore[arg-type]
+    assert (rows.shape, effort.texts) == ((1, 384), 1)
     assert seen == [visible]
 
 
@@ -150,7 +155,7 @@ def test_actors_get_work_as_they_find_room_and_those_that_find_none_hold_nothing
     ray = use(FakeRay([(3, 0)]))
     ray.is_up = lambda number: number == 0 or (number == 1 and ray.now > 100)
     numbers = []
-    for number, _ in embedded():
+    for number, _, _ in embedded():
         numbers.append(number)
         ray.now += 100  # a slow disk
     assert sorted(numbers) == list(range(BATCHES))

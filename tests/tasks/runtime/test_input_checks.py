@@ -25,11 +25,13 @@ from tasks.runtime.input_checks import (
     check_challenge,
     check_comparison,
     check_estimate,
+    check_judging,
     check_kape,
     check_source,
     check_training,
     with_named_encoders,
 )
+from tasks.sources import sources
 from tests.fakes.checkpoints import make_checkpoint
 
 
@@ -161,3 +163,27 @@ def test_metrics_that_are_misspelt_are_answered_before_anything_is_ranked() -> N
     evaluation = EvaluationSettings(methods=("bm25",), metrics=("NDGC@10",))
     with pytest.raises(UnknownNameError, match="did you mean 'NDCG'"):
         check_source(Settings(evaluation=evaluation))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": "codesearchnet", "path": "csn"},
+        {"name": "codesearchnet", "path": "csn", "queries": "cosqa=cosqa"},
+        {"name": "jsonl", "queries": "cosqa=cosqa", "codes": ["codesearchnet=csn"]},
+    ],
+)
+def test_agents_judge_no_codesearchnet_without_licences_wherever_it_is_named(
+    options: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, source in (("csn", "codesearchnet"), ("cosqa", "cosqa")):
+        Path(folder).mkdir()
+        sources.get(source).write_example(Path(folder))
+    given: dict[str, dict[str, object]] = {"source": options}
+    check_judging(Settings.model_validate(given))
+    Path("csn/python_licenses.pkl").unlink()
+    with pytest.raises(SourceError, match=r"python_licenses\.pkl .* give --include-unlicensed"):
+        check_judging(Settings.model_validate(given))
+    for free in ({"publish": {"include_unlicensed": True}}, {"annotation": {"agents": False}}):
+        check_judging(Settings.model_validate(given | free))

@@ -42,7 +42,7 @@ def read(ids: vectors.Ids) -> list[str]:
 def embed(database: Database, batches: int = 100, shard_size: int = 40) -> None:
     """Embed what is missing, as a run that is killed after some batches."""
     ids = vectors.ids_of(IDS)
-    missing = ids.filter(vectors.locate(database, SPEC.key, "code", ids).is_missing)
+    missing = ids.filter(vectors.StoredVectors(database, SPEC.key, "code", ids).is_missing)
     writer = VectorWriter(database, SPEC, shard_size)
     for number, (kind, texts) in enumerate(writer.batches("code", missing, read, len(missing))):
         if number == batches:
@@ -66,8 +66,9 @@ def test_a_run_that_is_killed_loses_what_is_in_no_full_file_and_leaves_the_same_
         embed(database, batches)
     embed(database)
     files = vectors.files_of(database, SPEC.key, "code")
-    assert sum(file.items for file in files) == len(IDS)
-    found = StoredVectors(database, SPEC.key, "code", "c").load(IDS)
+    folder = database.settings.vectors
+    assert sum(len(vectors.VectorFile(folder / file).ids) for file in files) == len(IDS)
+    found = StoredVectors(database, SPEC.key, "code", vectors.ids_of(IDS)).load()
     assert np.array_equal(found, vectors_of([TEXTS[item] for item in IDS]))
     assert len(list(database.settings.vectors.rglob("*.*"))) == len(files) == 3
 
@@ -152,5 +153,5 @@ def test_a_run_goes_on_from_where_the_disk_was_full(small: Database) -> None:
         embed(small)
     ballast.unlink()
     embed(small)
-    found = StoredVectors(small, SPEC.key, "code", "c").load(IDS)
+    found = StoredVectors(small, SPEC.key, "code", vectors.ids_of(IDS)).load()
     assert np.array_equal(found, vectors_of([TEXTS[item] for item in IDS]))

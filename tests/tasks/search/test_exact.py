@@ -17,7 +17,7 @@ from tasks.search.exact import inverse_peaks, search
 from tasks.search.scores import Block, Codes, Doubles, Positions, Singles, in_memory
 
 
-@pytest.fixture(params=["small", "usual"], autouse=True)
+@pytest.fixture(params=["small", pytest.param("usual", marks=pytest.mark.exhaustive)], autouse=True)
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks and passes as small as the data of tests, and as large as usual."""
     if request.param == "small":

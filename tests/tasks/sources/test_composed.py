@@ -1,6 +1,6 @@
 """Laws of queries and codes that are chosen apart (`tasks.corpus.composed`).
 
-Covers `tasks.corpus.composed`, `infra.collected` and `infra.settings.source`.
+Covers `tasks.corpus.composed`, `infra.collected` and `infra.settings.data`.
 """
 
 import os
@@ -155,3 +155,12 @@ def test_parts_come_from_file_and_environment_and_are_printed_as_they_are_read(
     monkeypatch.delenv("COSQA_SOURCE__STAQC__TITLE_QUERIES")
     (tmp_path / "cosqa.toml").write_text(text)
     assert load_settings().source == chosen.source
+
+
+def test_no_other_collection_of_a_part_is_made(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documentation's pairs would take as long as all else."""
+    monkeypatch.delattr("tasks.sources.source_code.documentation_pairs")
+    [content] = read_whole(open_source(settings(folders))).values()
+    assert content.codes

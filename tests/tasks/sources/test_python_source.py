@@ -303,7 +303,7 @@ def test_a_missing_file_of_queries_is_a_source_error(tmp_path: Path) -> None:
         open_source(settings).fingerprint()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[pytest.param("whole", marks=pytest.mark.exhaustive)])
 def standard_library() -> dict[str, Collected]:
     return read_whole(open_source(SourceSettings()))
 

@@ -14,6 +14,7 @@ from infra.store import open_database
 from tasks.encoders import Vectors, encoders
 from tasks.runtime import embedder
 from tasks.runtime.progress import begin_stages, stop_stages
+from tasks.runtime.vector_writer import EmbeddedBatch
 from tasks.stages import embed
 from tasks.stages.embed import Embedding
 
@@ -46,7 +47,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def embedded(
     tmp_path: Path, total: int, encoder: str = "minilm", text: str = "x", **ray: Any
-) -> list[tuple[int, Vectors]]:
+) -> list[EmbeddedBatch]:
     database = open_database(StoreSettings(folder=tmp_path))
     work = Embedding(database, encoder, EncoderSettings(), RaySettings(**ray))
     batches: Any = [("query", [text]), ("code", [text, text])]
@@ -57,7 +58,10 @@ def test_few_texts_are_embedded_here_each_batch_by_its_number(
     calls: list[str], tmp_path: Path
 ) -> None:
     found = embedded(tmp_path, 199)
-    assert [(number, rows.shape) for number, rows in found] == [(0, (1, 4)), (1, (2, 4))]
+    assert [(batch.number, batch.rows.shape) for batch in found] == [(0, (1, 4)), (1, (2, 4))]
+    assert [batch.effort.texts for batch in found] == [1, 2]
+    assert all(batch.effort.seconds >= 0.01 for batch in found), "what the encoder took"
+    assert {len(batch.effort.machines) for batch in found} == {1}
     assert calls == []
 
 

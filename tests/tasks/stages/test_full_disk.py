@@ -17,7 +17,7 @@ from infra.records import Query
 from infra.settings import PublishSettings, Settings, StoreSettings
 from infra.store import corpus, generated, open_database
 from infra.store.benchmarks import Published
-from infra.store.corpus import Spool
+from infra.store.temp_tables import TempTable
 from tasks.benchmarks import write_benchmark
 from tasks.reports.document import Document
 from tasks.runtime.artifacts import write_pages
@@ -26,7 +26,7 @@ from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 from tests.fakes.benchmarks import people_benchmark
-from tests.infra.store.test_spool import INFO
+from tests.infra.store.test_temp_tables import INFO
 from tests.tasks.stages.generate.world import answer, judged_store
 
 
@@ -76,7 +76,7 @@ def test_a_leaderboard_is_written_whole_or_not_at_all(
         (folder / name).write_text("old")
     fill_when_written(monkeypatch, "unjudged.jsonl")
     with pytest.raises(DiskFullError, match="--output"):
-        write_leaderboard.fn(database, benchmark, [], settings.evaluation, settings.publish)
+        write_leaderboard.fn(database, benchmark, [], settings.scoring)
     assert {file.name: file.read_text() for file in folder.iterdir()} == dict.fromkeys(names, "old")
 
 
@@ -123,7 +123,7 @@ def test_a_source_that_does_not_fit_leaves_the_store_as_it_was(
 ) -> None:
     database = open_database(StoreSettings(folder=tmp_path / "store"))
     method = "__init__" if where == "when it is made" else "_write"
-    monkeypatch.setattr(Spool, method, full)
+    monkeypatch.setattr(TempTable, method, full)
     content = {"c": Streamed(INFO, read_too_much(), {})}
     with pytest.raises(DiskFullError, match=r"the disk of .*store is full.*--store"):
         corpus.replace_collections(database, "p", content, "c")

@@ -14,8 +14,9 @@ from infra.errors import SandboxError, UnknownNameError
 from infra.records import ExecutionResult
 from infra.settings import AnnotationSettings, LanguageModelSettings, SandboxSettings, Settings
 from sandbox.backends import backends
+from tasks.runtime.checked import ValidatedInputs, check, handed_on
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.preflight import check_agents
+from tasks.stages.preflight import check_agents, check_inputs
 from tests.fakes.llm_server import KEY
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
@@ -48,10 +49,14 @@ def settings_of(*accepted: str, configuration: str = "spec") -> Settings:
     )
 
 
+def checked(*accepted: str, configuration: str = "spec") -> ValidatedInputs:
+    return check(settings_of(*accepted, configuration=configuration), lambda _: None)
+
+
 @pytest.mark.usefixtures("engine")
 def test_agents_do_not_begin_on_an_engine_that_lets_everything_through() -> None:
     with pytest.raises(SandboxError) as caught:
-        check_agents(settings_of().committee)
+        check_agents(checked())
     for name in ("no address can be reached", "a false assert has failed", "memory is limited"):
         assert f"\n- {name}: " in str(caught.value)
     assert "`cosqa sandbox check` checks all again" in str(caught.value)
@@ -60,10 +65,21 @@ def test_agents_do_not_begin_on_an_engine_that_lets_everything_through() -> None
 @pytest.mark.usefixtures("engine")
 def test_a_name_that_nothing_has_is_refused_before_the_engine_is_asked() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'memory is limited'"):
-        check_agents(settings_of("memory is limitd").committee)
+        check_agents(checked("memory is limitd"))
 
 
 def test_a_plan_and_agents_that_run_nothing_ask_for_no_behaviour(engine: OpenEngine) -> None:
     assert current_recipe(settings_of().committee).sandbox == "fake sandbox"
-    assert check_agents(settings_of(configuration="arbiter").committee).sandbox == ""
+    assert check_agents(checked(configuration="arbiter")).sandbox == ""
     assert engine.made == 0
+
+
+def test_agents_that_a_command_has_checked_are_not_checked_again_by_its_flow() -> None:
+    ready = checked(configuration="arbiter")
+    found = check_agents(ready)
+    with handed_on(ready):
+        taken = check_inputs(ready.given, lambda _: None)
+    assert check_agents(taken) is found
+    own = check_agents(check_inputs(ready.given, lambda _: None))
+    assert own == found
+    assert own is not found, "a flow to which nothing is handed on makes the check"

@@ -1,6 +1,6 @@
 """Laws of scoring: no method is ranked twice, and no run or score of other settings is reused.
 
-Covers `infra.settings.scoring`.
+Covers `infra.settings`.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """Laws of messages and signatures.
 
-Covers `messages`, `programs`, `signature`.
+Covers `messages`.
 """
 
 import ast
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.languages.python.functions import signature_of
 from infra.languages.python.messages import without_messages
 from infra.languages.python.mutation import mutants_of
-from infra.languages.python.signature import signature_of
 
 
 @pytest.mark.parametrize(

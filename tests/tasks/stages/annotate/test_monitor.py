@@ -3,6 +3,7 @@
 Covers `tasks.stages.annotate.monitor` and `tasks.stages.annotate.unlabelled`.
 """
 
+import asyncio
 import logging
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,10 +64,14 @@ def test_the_bar_shows_how_many_are_judged_and_failed_and_what_was_spent(seen: S
     seen.monitor.add([annotation(0), annotation(1, label=0), annotation(3)])
     seen.monitor.add([annotation(2, status="failed", label=None, path="model_unavailable")])
     spend(seen.ledger, 50, 0.25)
-    seen.monitor.refresh(1, "no answer")
+    reserved = asyncio.run(seen.ledger.reserve(10, 0.125))
+    seen.monitor.refresh(1, "no answer", reserved.usd)
     assert (seen.monitor.arrived, seen.bar.done) == (4, 3), "two, and one of a shard at work"
     assert seen.bar.trouble == "no answer"
-    assert seen.bar.note == "1 gold question besides, 1 failed, $0.75 spent, $1.25 left"
+    assert (
+        seen.bar.note
+        == "1 gold question besides, 1 failed, $0.75 spent, $0.12 reserved, $1.12 left"
+    )
 
 
 def test_gold_questions_are_counted_apart_from_the_pairs(seen: Seen) -> None:

@@ -21,7 +21,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, candidates, corpus, open_database
-from infra.store.pending import pairs_in
+from infra.store.pending import own_keys, pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.plan import choose_pairs, current_recipe, pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
@@ -84,9 +84,9 @@ class World:
         )
         self.recipe: RecipeReference = current_recipe(self.settings.committee)
         self.run = AnnotationRun.of(self.search, self.recipe, self.settings)
-        with disable_run_logger():
+        with disable_run_logger(), own_keys(self.settings.store.folder):
             (plan,) = choose_pairs.fn(self.run, pending_rounds(self.database, self.run))
-        pairs = list(pairs_in(self.database, "c", plan.pairs_file))
+            pairs = list(pairs_in(self.database, "c", plan.pairs_file))
         places = asyncio.Semaphore(4)
         ledger = journal_ledger(self.settings.store, self.settings.llm)
         judged = asyncio.run(

@@ -31,7 +31,7 @@ from infra.settings import (
 from sandbox.backends import backends
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate import shard
-from tasks.stages.annotate.shard import Judged, Judging, Slots, judge_pairs
+from tasks.stages.annotate.shard import Judged, ShardRunner, SlotLease, judge_pairs
 from tests.agents.conftest import rule
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -212,7 +212,7 @@ class Agents:
         self.begun = 0
         self._ends: dict[int, asyncio.Future[Exception | None]] = {}
         self._has_begun: defaultdict[int, asyncio.Event] = defaultdict(asyncio.Event)
-        self._judging = Judging(self._annotate, asyncio.Semaphore(places), allowed)
+        self._judging = ShardRunner(self._annotate, asyncio.Semaphore(places), allowed)
         self.shard = asyncio.create_task(self._judging.judge(pairs, 1.0))
 
     async def _annotate(self, pair: Pair) -> Annotation:
@@ -344,7 +344,7 @@ class Owner:
 
 async def test_a_slot_that_a_pair_leaves_is_the_next_one_s_and_the_last_ones_go_back() -> None:
     owner: Any = Owner()
-    slots = Slots(owner, 5)
+    slots = SlotLease(owner, 5)
     begun: list[int] = []
     ends = [asyncio.Event() for _ in range(5)]
 
@@ -375,7 +375,7 @@ async def test_a_shard_whose_owner_is_lost_ends() -> None:
     owner: Any = Owner()
     owner.is_lost = True
     with pytest.raises(WorkerLostError):
-        await Slots(owner, 5).__aenter__()
+        await SlotLease(owner, 5).__aenter__()
 
 
 async def test_once_stopped_a_ledger_lets_no_request_be_sent(

@@ -26,9 +26,10 @@ from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSettings
 from infra.store import Database, annotations, open_database
 from tasks.stages.annotate import shards
+from tasks.stages.annotate.ledger_actor import Activity
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import Judged, Shard
-from tasks.stages.annotate.shards import Coordinator
+from tasks.stages.annotate.shards import RoundRunner
 from tasks.stages.preflight import check_inputs
 from tests.tasks.stages.annotate.test_shard import RECIPE
 
@@ -87,8 +88,8 @@ class Tasks:
     def interrupt(self, _: float) -> Iterator[Judged]:
         yield self._work(self._waiting.pop(0))
 
-    def at_work(self) -> tuple[int, int, str]:
-        return 0, 0, ""
+    def activity(self) -> Activity:
+        return Activity(0, 0, 0.0, "")
 
 
 class Run:
@@ -124,7 +125,7 @@ class Run:
         tasks: Any = self.tasks
         monitor: Any = self
         run = run_by(settings)
-        Coordinator(plan, run, tasks, tasks, monitor, self.database).judge(pairs)
+        RoundRunner(plan, run, tasks, tasks, monitor, self.database).judge(pairs)
 
     def add(self, arrived: Sequence[Annotation]) -> None:
         self.arrived += len(arrived)

@@ -13,7 +13,7 @@ from infra.collected import Collected
 from infra.ids import SearchId
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
-from infra.store import Database, candidates, corpus, figures, open_database
+from infra.store import Database, candidates, corpus, open_database
 from infra.store.vectors import Kind
 from tasks.search.exact import search
 from tasks.search.scores import in_memory
@@ -69,7 +69,7 @@ def test_the_overlap_is_the_share_of_the_ensembles_candidates_that_one_finds_alo
     database: Database,
 ) -> None:
     ids = [query.query_id for query in QUERIES]
-    together = figures.candidates_of(database, SEARCH, ids)
+    together = candidates.candidates_of(database, SEARCH, ids)
     # Mean cosines of the query at 0 degrees: codes 1 (2, 2) and 2 (30, 1); at 90: 3 and 0 (1, 60)
     # or 2 (30, 1), of which the mean for 0 is (.017 + .866) / 2 and for 2 (.5 + .017) / 2.
     names = {code.code_id: number for number, code in enumerate(CODES)}

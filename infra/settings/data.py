@@ -1,6 +1,7 @@
-"""The section of the input: the source, or the sources, of queries and code."""
+"""The sections of what goes in and where it is kept: the sources of queries and code, the store."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
@@ -55,3 +56,30 @@ class SourceSettings(Section):
         """The input's name in logs and in names of runs."""
         names = [text.partition("=")[0] for text in self.codes]
         return self.collection or "+".join(names) or self.name
+
+
+class StoreSettings(Section):
+    """The artifact store: a folder with the database, the vectors and the journal of replies."""
+
+    folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
+    lock_timeout_s: float = Field(
+        300.0,
+        ge=0,
+        description="Seconds to wait while another process holds the database; 600 at least while "
+        "pairs are judged.",
+    )
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file."""
+        return self.folder / "cosqa.duckdb"
+
+    @property
+    def vectors(self) -> Path:
+        """Folder of the files that hold vectors."""
+        return self.folder / "vectors"
+
+    @property
+    def journal(self) -> Path:
+        """The file of what is paid for: replies and what was spent; see `infra.journal`."""
+        return self.folder / "journal.sqlite"

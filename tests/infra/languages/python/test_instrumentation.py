@@ -1,4 +1,9 @@
-"""The law of code that returns nothing: what leaves it is empty and of the same type."""
+"""Laws of code that returns nothing, and of code that ends where a line is reached.
+
+What leaves the one is empty and of the same type; the other has one statement more.
+
+Covers `instrumentation`, `returned_empty`, `returned_full` and `returned_unseen`.
+"""
 
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
@@ -6,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from infra.languages.python.emptying import returning
+from infra.languages.python.instrumentation import returning, stopping_at
 
 HEAD = '''"""Documentation."""
 from __future__ import annotations
@@ -102,3 +107,34 @@ def test_what_nobody_can_look_at_stops_who_looks_whatever_is_caught(look: str) -
     assert space["g"]() is None
     with pytest.raises(BaseException, match="looked at"):
         eval(look, {"it": it})
+
+
+CODE = """import os
+def f(x):
+    if x:
+        return 1
+    elif x is None:
+        y = 2
+    try:
+        z = (1 +
+             2)
+    except ValueError:
+        z = 3
+    return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "behind"),
+    [
+        (1, "import os"), (3, "if x:"), (4, "return 1"), (5, "if x is None:"), (6, "y = 2"),
+        (8, "z = 1 + 2"), (9, "z = 1 + 2"), (11, "z = 3"), (12, "return z"),
+    ],
+)  # fmt: skip
+def test_the_process_ends_before_the_innermost_statement_of_a_line(line: int, behind: str) -> None:
+    lines = [one.strip() for one in stopping_at(CODE, line).splitlines()]
+    assert lines[lines.index("__import__('os')._exit(1)") + 1] == behind
+
+
+def test_what_is_in_no_statement_has_none() -> None:
+    assert stopping_at(CODE, 99) == stopping_at("print 1", 1) == ""

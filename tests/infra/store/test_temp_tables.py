@@ -14,7 +14,7 @@ from infra.errors import SourceError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import corpus, open_database
-from infra.store.corpus import Spool
+from infra.store.temp_tables import TempTable
 
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 _READ = """
@@ -56,7 +56,7 @@ def lines(folder: Path, number: int) -> Path:
 
 def test_rows_come_back_in_their_order_and_leave_no_file(tmp_path: Path) -> None:
     rows = [{"number": n, "words": ["a"] * (n % 3)} for n in range(5_000)]
-    with Spool({"number": pa.int32(), "words": pa.list_(pa.string())}, tmp_path) as spool:
+    with TempTable({"number": pa.int32(), "words": pa.list_(pa.string())}, tmp_path) as spool:
         for row in rows:
             spool.add(row)
         assert spool.rows == len(rows)

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,17 +14,17 @@ from unittest.mock import AsyncMock
 
 import pytest
 import ray
-from ray.exceptions import RayError, WorkerCrashedError
+from ray.exceptions import RayTaskError, WorkerCrashedError
 
 from agents.llm.ledger import journal_ledger
 from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError
 from infra.budget import Budget
-from infra.errors import BudgetExhaustedError, UnrecordableError, WorkerLostError
+from infra.errors import BudgetExhaustedError, CosqaError, UnrecordableError, WorkerLostError
 from infra.journal import Journal
 from infra.ray import ensure_ray
 from infra.settings import LanguageModelSettings, RaySettings, StoreSettings
-from tasks.stages.annotate.journal_owner import JournalOwner, Owner, Terms, WorkerLedger
+from tasks.stages.annotate.ledger_actor import LedgerActor, LedgerHandle, RemoteLedger, RunBudget
 from tests.waiting import eventually
 
 IN_FLIGHT = 4
@@ -34,37 +35,43 @@ class Here:
     """An owner in this process, which is called as Ray's actor is.
 
     Attributes:
-        exchanges: How many there were.
+        called: Method → how often.
     """
 
     def __init__(self, folder: Path, **settings: Any) -> None:
         self.store = StoreSettings(folder=folder)
         self.llm = LanguageModelSettings(**{"model": "openai/x", **settings})
-        self.exchanges = 0
-        self.terms = Terms(self.store, self.llm, Budget(), IN_FLIGHT)
-        self.owner = Owner(self.terms)
-        names = ("exchange", "reserve", "take_turn", "acquire_slots", "release")
+        self.called = Counter[str]()
+        self.terms = RunBudget(self.store, self.llm, Budget(), IN_FLIGHT)
+        self.owner = LedgerActor(self.terms)
+        names = ("exchange", "flush", "reserve", "wait_for_rate_limit", "acquire_slots", "release")
         self._handle = SimpleNamespace(
             **{name: SimpleNamespace(remote=partial(self._call, name)) for name in names}
         )
 
-    def worker(self, attempt: str) -> WorkerLedger:
+    def worker(self, attempt: str) -> RemoteLedger:
         """Return the ledger of another worker."""
-        return WorkerLedger(self._handle, attempt, self.llm)
+        return RemoteLedger(self._handle, attempt, self.llm)
+
+    @property
+    def exchanges(self) -> int:
+        """Number of exchanges."""
+        return self.called["exchange"]
 
     def spent(self) -> tuple[int, float]:
         """Return the tokens and US dollars that are spent."""
         return journal_ledger(self.store, self.llm).spent()
 
     async def _call(self, name: str, *asked: Any) -> Any:
-        self.exchanges += name == "exchange"
+        self.called[name] += 1
         try:
             return await asyncio.shield(getattr(self.owner, name)(*asked))  # as on Ray
-        except WorkerLostError as error:
-            raise RayError from error
+        except CosqaError as error:
+            made: Any = RayTaskError
+            raise made(name, "", error).as_instanceof_cause() from None
 
 
-async def pay(ledger: WorkerLedger, key: str) -> None:
+async def pay(ledger: RemoteLedger, key: str) -> None:
     async with ledger.asking([key]):
         assert await ledger.find(key) is None
         async with ledger.reserved(200, 0.5) as commit:
@@ -132,9 +139,11 @@ async def test_pairs_that_are_judged_are_counted_until_their_attempt_ends(tmp_pa
     for worker in (one, one, other):
         worker.count_judged()
     await asyncio.gather(one.find(KEYS[0]), other.find(KEYS[0]))
-    assert await here.owner.at_work() == (2, 3, "")
+    assert await here.owner.activity() == (2, 3, 0, "")
+    await other.find(KEYS[0], 70, 0.5)
+    assert (await here.owner.activity()).reserved_usd == 0.5
     await one.close()
-    assert await here.owner.at_work() == (1, 1, "")
+    assert await here.owner.activity() == (1, 1, 0.5, "")
 
 
 async def test_a_failure_in_one_worker_lets_all_wait_and_is_told(tmp_path: Path) -> None:
@@ -146,7 +155,7 @@ async def test_a_failure_in_one_worker_lets_all_wait_and_is_told(tmp_path: Path)
     await eventually(lambda: "asks to wait (429)" in here.owner._ledger.trouble)
     assert here.spent() == (0, 0.0), "what is not billed is given back"
     other = here.worker("b")
-    waiting = asyncio.create_task(other.take_turn(await other.reserve(10)))
+    waiting = asyncio.create_task(other.wait_for_rate_limit(await other.reserve(10)))
     await settled()
     assert not waiting.done()
     here.owner._ledger._limiter._resumes_at = 0.0
@@ -168,9 +177,9 @@ async def test_of_an_attempt_that_has_ended_only_requests_on_the_wire_stay_charg
 ) -> None:
     here = Here(tmp_path, requests_per_minute=1)
     worker = here.worker("shard 7")
-    await worker.take_turn(await worker.reserve(10))
+    await worker.wait_for_rate_limit(await worker.reserve(10))
     reservation = await worker.reserve(20)
-    waiting = asyncio.create_task(worker.take_turn(reservation))  # it comes in a minute
+    waiting = asyncio.create_task(worker.wait_for_rate_limit(reservation))  # it comes in a minute
     await settled()
     assert here.spent() == (30, 0.0)
     if by == "the flow":
@@ -254,11 +263,11 @@ async def test_a_request_that_is_cancelled_before_its_turn_costs_nothing_at_the_
 
     async with worker.reserved(10, 0.5) as commit:
         waiting = asyncio.create_task(ask())
-        await eventually(lambda: here.owner._attempts["a"].unsent)
+        await eventually(lambda: here.called["wait_for_rate_limit"] == 2)
         waiting.cancel()
         await commit(10, 0.5)
-    here.owner._ledger._pace._next_request = 0.0
-    await eventually(lambda: not here.owner._attempts["a"].unsent)
+    here.owner._ledger._rate_limiter._next_request = 0.0
+    await eventually(lambda: not here.owner._attempts["a"].calls)
     await worker.close()
     assert here.spent() == (10, 0.5)
     assert Journal(here.store.journal).spent("openai/x").unpriced == 0
@@ -267,7 +276,7 @@ async def test_a_request_that_is_cancelled_before_its_turn_costs_nothing_at_the_
 async def test_workers_together_judge_as_many_pairs_as_there_are_slots(tmp_path: Path) -> None:
     here, judging, most = Here(tmp_path), 0, 0
 
-    async def judge(worker: WorkerLedger) -> None:
+    async def judge(worker: RemoteLedger) -> None:
         nonlocal judging, most
         assert await worker.acquire_slots(1) == 1
         judging += 1
@@ -298,39 +307,57 @@ async def test_slots_of_a_lost_attempt_are_free(tmp_path: Path) -> None:
         await waiting[0]
 
 
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_slot_that_comes_as_its_attempt_ends_is_not_lost(
+    tmp_path: Path, steps: int
+) -> None:
+    here = Here(tmp_path)
+    await here.worker("a").acquire_slots(IN_FLIGHT)
+    waiting = asyncio.create_task(here.worker("b").acquire_slots(9))
+    await settled()
+    releasing = asyncio.create_task(here.owner.release("a"))
+    for _ in range(steps):  # of the event loop
+        await asyncio.sleep(0)
+    await here.owner.release("b")
+    await asyncio.gather(waiting, releasing, return_exceptions=True)
+    async with asyncio.timeout(5):
+        assert await here.worker("c").acquire_slots(9) == IN_FLIGHT
+
+
 async def test_slots_of_a_worker_that_is_no_longer_heard_are_free(tmp_path: Path) -> None:
     here = Here(tmp_path)
     silent, other = here.worker("a"), here.worker("b")
     await silent.acquire_slots(IN_FLIGHT)
     waiting = asyncio.create_task(other.acquire_slots(9))
     await settled()
-    assert await here.owner.at_work() == (2, 0, "")
+    assert await here.owner.activity() == (2, 0, 0, "")
     assert not waiting.done()
     here.owner._attempts["a"].heard -= 31
-    assert await here.owner.at_work() == (1, 0, "")
+    assert await here.owner.activity() == (1, 0, 0, "")
     async with asyncio.timeout(5):
         assert await waiting == IN_FLIGHT
     silent.release_slots(IN_FLIGHT)  # it was only slow
     await silent.flush()
-    assert await here.owner.at_work() == (2, 0, "")
+    assert await here.owner.activity() == (2, 0, 0, "")
     waiting = asyncio.create_task(silent.acquire_slots(1))
     await settled()
     assert not waiting.done(), "its slots were taken back once"
-    await asyncio.gather(silent.close(), other.close(), return_exceptions=True)
+    await silent.close()
     with pytest.raises(WorkerLostError):
         await waiting
+    await other.close()
 
 
 async def test_a_worker_is_heard_while_all_its_pairs_wait_for_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.stages.annotate.journal_owner._HEARTBEAT_S", 0.001)
+    monkeypatch.setattr("tasks.stages.annotate.ledger_actor._HEARTBEAT_S", 0.001)
     here = Here(tmp_path)
     worker = here.worker("a")
     await worker.acquire_slots(1)
     here.owner._attempts["a"].heard -= 31
     await eventually(lambda: here.exchanges > 3)
-    assert await here.owner.at_work() == (1, 0, "")
+    assert await here.owner.activity() == (1, 0, 0, "")
     await worker.close()
     await settled()
     exchanges = here.exchanges
@@ -338,7 +365,7 @@ async def test_a_worker_is_heard_while_all_its_pairs_wait_for_the_model(
     assert here.exchanges == exchanges
 
 
-def _work(owner: JournalOwner, attempt: str, *, dies: bool) -> int:
+def _work(owner: LedgerHandle, attempt: str, *, dies: bool) -> int:
     """Pay for some replies in another process; or die with a request on the wire."""
 
     async def work() -> int:
@@ -362,13 +389,13 @@ def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse
     by_value: Any = ray.cloudpickle.register_pickle_by_value
     by_value(sys.modules[__name__])  # workers import no tests
     work = remote(_work)
-    with JournalOwner(Terms(store, llm, Budget(), IN_FLIGHT)) as owner:
+    with LedgerHandle(RunBudget(store, llm, Budget(), IN_FLIGHT)) as owner:
         with pytest.raises(WorkerCrashedError):
             ray.get(work.remote(owner, "cc", dies=True))
         ray.get([work.remote(owner, attempt, dies=False) for attempt in ("aa", "bb")])
     spent = journal_ledger(store, llm).spent()
     assert spent == (2 * 30 * len(KEYS) + 7, 0.5 * len(KEYS))
-    with JournalOwner(Terms(store, llm, Budget(), IN_FLIGHT)) as owner:
+    with LedgerHandle(RunBudget(store, llm, Budget(), IN_FLIGHT)) as owner:
         ray.kill(owner._actor)
         with pytest.raises(WorkerLostError, match="run the same command again"):
             asyncio.run(owner.ledger("a").find(KEYS[0]))
