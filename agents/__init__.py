@@ -6,8 +6,7 @@ demands of them. ``gates`` check whether a test program's result counts as evide
 language-model client. ``evidence`` has the records of test programs and their runs.
 """
 
-from agents.committee.algorithm import Committee
-from agents.committee.factory import build_committee, build_model
+from agents.committee.algorithm import Committee, build_committee, build_model
 from agents.committee.generation import WrittenAnswer, written_answer
 from agents.committee.recipe import prompt_versions, recipe_of
 from agents.llm.ledger import JournalLedger, Ledger, Reservation, journal_ledger

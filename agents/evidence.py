@@ -35,7 +35,7 @@ class Draft(Record):
         )
         return mine == others
 
-    def in_the_box_of(self, earlier: "Draft") -> "Draft":
+    def inherit_installations(self, earlier: "Draft") -> "Draft":
         """Return the draft with what was done for an earlier one of the same pair and lasts."""
         stubs = joined(earlier.support_code, self.support_code)
         return self.model_copy(update={"requirements": earlier.requirements, "support_code": stubs})
@@ -92,13 +92,6 @@ class RunEvidence(StrEnum):
 
 
 _AGAINST_THE_CODE = (RunEvidence.FAILED_ASSERTION, RunEvidence.CODE_RAISED)
-_EVIDENCE_OF = {
-    RunOutcome.FAILED_ASSERTION: RunEvidence.FAILED_ASSERTION,
-    RunOutcome.CODE_RAISED: RunEvidence.CODE_RAISED,
-    RunOutcome.DEPENDENCY_MISSING: RunEvidence.NOT_EXECUTED,
-    RunOutcome.STOPPED: RunEvidence.NOT_EXECUTED,
-    RunOutcome.TEST_AT_FAULT: RunEvidence.NOT_EXECUTED,
-}
 
 
 def run_evidence(result: ExecutionResult) -> RunEvidence:
@@ -118,8 +111,10 @@ def evidence_of(result: ExecutionResult, outcome: RunOutcome | None) -> RunEvide
         result: The run.
         outcome: How it ended; None where failures are not attributed.
     """
-    evidence = _EVIDENCE_OF.get(outcome) if outcome else None
-    return evidence or run_evidence(result)
+    if outcome is None or outcome is RunOutcome.PASSED:
+        return run_evidence(result)
+    counts = outcome in (RunOutcome.FAILED_ASSERTION, RunOutcome.CODE_RAISED)
+    return RunEvidence(outcome) if counts else RunEvidence.NOT_EXECUTED
 
 
 def was_executed(result: ExecutionResult) -> bool:
@@ -137,6 +132,7 @@ class Attempt(Record):
         is_fixed: Whether the fixer changed it, or what is installed, before this run.
         is_simulated: Whether a model predicted the result.
         outcome: How the run ended; None where failures are not attributed.
+        by_stubs: Tests of claims that failed by what an agent put beside the code.
     """
 
     draft: Draft
@@ -145,6 +141,7 @@ class Attempt(Record):
     is_fixed: bool = False
     is_simulated: bool = False
     outcome: RunOutcome | None = None
+    by_stubs: frozenset[str] = frozenset()
 
     @property
     def evidence(self) -> RunEvidence:

@@ -15,7 +15,7 @@ from math import inf
 from typing import Any, NamedTuple
 
 from agents.claims.claim import Claim
-from agents.claims.literals import expression, settings_in
+from agents.claims.literals import call_of, settings_in
 from agents.gates.static_checks import names_defined_by
 from agents.gates.stubs import function_names
 from infra.languages.python import (
@@ -63,8 +63,8 @@ class PlainCall(NamedTuple):
 
     def takes(self, arguments: str) -> bool:
         """Return True if it takes so many arguments as a claim has."""
-        call = expression(f"f({settings_in(arguments)[1]}\n)")
-        return isinstance(call, ast.Call) and self.fewest <= len(call.args) <= self.most
+        call = call_of(settings_in(arguments)[1])
+        return call is not None and self.fewest <= len(call.args) <= self.most
 
 
 class CallAdapter(ABC):

@@ -13,16 +13,17 @@ from agents.claims.literals import (
     MOST_JOINED,
     UnknownValueError,
     are_files,
+    call_of,
     expression,
-    files_of,
     first_line,
     has_valid_fixtures,
     literal_eval,
     normalised,
     normalised_arguments,
     settings_in,
+    surroundings_of,
 )
-from agents.claims.values import alike, suits, to_plain
+from agents.claims.values import approx_equal, suits, to_plain
 from infra.languages.python import UNREADABLE, ast
 from infra.records import Record
 
@@ -95,16 +96,16 @@ class Claim(Record):
     def needs_work(self) -> bool:
         """Return True if the identity function would not satisfy the claim."""
         if self.demand.effect == "writes":
-            wanted, before = literal_eval(self.demand.wanted), files_of(self.arguments)
+            wanted = literal_eval(self.demand.wanted)
+            before = surroundings_of(self.arguments).files
             return isinstance(wanted, dict) and any(
                 normalise_output(before.get(name)) != normalise_output(content)
                 for name, content in wanted.items()
             )
         if self.demand.effect:
             return True  # what is left so before the call cannot be run
-        call = expression(f"f({self.arguments}\n)")
-        arguments = call.args if isinstance(call, ast.Call) else []
-        return not any(same_value(ast.unparse(one), self.value) for one in arguments)
+        call = call_of(self.arguments)
+        return not (call and any(same_value(ast.unparse(one), self.value) for one in call.args))
 
     def __str__(self) -> str:
         return f"{self.arguments} {ARROW} {self.value}"
@@ -161,17 +162,17 @@ def same_value(one: str, other: str) -> bool:
             ]
         except UnknownValueError:
             return False
-        return alike(*map(to_plain, texts))
+        return approx_equal(*map(to_plain, texts))
     try:
-        return alike(to_plain(literal_eval(one)), to_plain(literal_eval(other)))
+        return approx_equal(to_plain(literal_eval(one)), to_plain(literal_eval(other)))
     except (*UNREADABLE, TypeError, ArithmeticError):
-        return _written(one) == _written(other)
+        return _canonical_source(one) == _canonical_source(other)
 
 
 def _is_met(given: Demand, demanded: Demand) -> bool:
     """Return True if a known value, or the same demand, meets a demand for less than a value."""
     if demanded.way == "one of" and not (given.way or given.effect):
-        return any(same_value(given.wanted, one) for one in _listed(demanded.wanted))
+        return any(same_value(given.wanted, one) for one in _list_items(demanded.wanted))
     wanted = _known_value(demanded.wanted)
     value = _known_value(given.wanted)
     if not wanted or not value or given.way:
@@ -213,7 +214,7 @@ def _known_value(text: str) -> tuple[object, ...]:
         return ()
 
 
-def _written(text: str) -> str:
+def _canonical_source(text: str) -> str:
     """Return a text in one way of writing it: that of its expression, where it is one."""
     if found := _RAISES.fullmatch(text.strip()):
         return f"raises {found[1].rpartition('.')[2]}"
@@ -249,7 +250,7 @@ def is_value(text: str) -> bool:
     return bool(text) and are_arguments(text) and not settings_in(text)[0]
 
 
-def _listed(source: str) -> list[str]:
+def _list_items(source: str) -> list[str]:
     """Return the parts of a list, as source; none of another expression."""
     tree = expression(f"({source}\n)")
     return (
@@ -260,7 +261,7 @@ def _listed(source: str) -> list[str]:
 def _is_telling(way: str, source: str) -> bool:
     """Return True if there are values that do not meet a demand for less than a value."""
     if way == "one of":
-        values = _listed(source)
+        values = _list_items(source)
         is_free = all(any(same_value(truth, one) for one in values) for truth in ("True", "False"))
         return 1 < len(values) <= _MOST_VALUES and all(map(is_value, values)) and not is_free
     (wanted,) = _known_value(source) or (None,)
@@ -292,9 +293,9 @@ def _claim_of(line: str) -> Claim | None:
 
 def are_arguments(text: str) -> bool:
     """Return True if a text is the positional arguments of a call, none among them."""
-    tree = expression(f"f({text}\n)")
+    tree = call_of(text)
     return (
-        isinstance(tree, ast.Call)
+        tree is not None
         and isinstance(tree.func, ast.Name)  # not the call of a call: `1)(2`
         and not tree.keywords
         and not any(isinstance(part, ast.Starred) for part in tree.args)

@@ -46,7 +46,7 @@ def file(content: str | bytes, name: str = FILE_NAME, time: float | None = None)
     return str(path)
 
 
-class Stream(io.StringIO):
+class StringStream(io.StringIO):
     """A text that is written to; ``flushed`` says whether nothing came after it was flushed."""
 
     flushed = False
@@ -61,7 +61,7 @@ class Stream(io.StringIO):
         self.flushed = True
 
 
-stream = Stream  # open at its begin
+stream = StringStream  # open at its begin
 
 
 def folder(parts: Mapping[str, object], name: str = FOLDER_NAME) -> str:

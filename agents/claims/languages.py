@@ -24,7 +24,7 @@ from agents.claims.adapter import NAME, CallAdapter, PlainCall
 from agents.claims.claim import Claim
 from agents.claims.literals import (
     UnknownValueError,
-    expression,
+    call_of,
     has_fixtures,
     literal_eval,
     settings_in,
@@ -52,6 +52,9 @@ class _AdapterChecker(ABC):
     makes: ClassVar[frozenset[str]]  # what may be called to make an argument
     hands_on: ClassVar[frozenset[str]]  # what may be called on what the code gave
     getters: ClassVar[frozenset[str]] = frozenset()  # methods of it that may be called
+    wrappers: ClassVar[frozenset[str]]  # kinds of what stands for the value in it
+    parts: ClassVar[dict[str, str]]  # kind of a part of a value → the field with the value
+    indices: ClassVar[frozenset[str]]  # kinds of what a part may be taken by
 
     def __init__(self, function: Node, code_names: Collection[str]) -> None:
         self._function = function
@@ -86,22 +89,30 @@ class _AdapterChecker(ABC):
         """Return True if a statement may end the adapter."""
 
     @abstractmethod
-    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+    def _declaration(self, statement: Node) -> tuple[set[str], list[Node]]:
         """Return names and values of a declaration, no value where it is none."""
 
     @abstractmethod
     def _is_argument(self, node: Node) -> bool:
         """Return True if an expression is made of arguments and constants, in containers."""
 
-    @abstractmethod
     def _is_result(self, node: Node) -> bool:
         """Return True if an expression is what the code gave, or has changed, or a part of it."""
+        if node.type == "identifier":
+            return text_of(node) in self._results
+        if node.type in self.wrappers:  # without arithmetic
+            return text_of(node)[:1] not in "-+!^<" and self._is_result(node.named_children[0])
+        if node.type in self.parts:
+            owner, index = map(node.child_by_field_name, (self.parts[node.type], "index"))
+            is_plain = index is None or index.type in self.indices
+            return is_plain and owner is not None and self._is_result(owner)
+        return node.type == "call_expression" and self._calls(node)
 
     def _check_statement(self, statement: Node) -> bool:
         """Take over what a statement names; return whether it may stand there."""
         if statement.type == "expression_statement":
             return self._is_result(statement.named_children[0])
-        names, values = self._declared(statement)
+        names, values = self._declaration(statement)
         if not values or names & {*self._own, *self._code_names, "claims", *self.makes}:
             return False
         if all(map(self._is_result, values)):
@@ -150,12 +161,15 @@ class _JavaScriptChecker(_AdapterChecker):
     containers = frozenset({
         "array", "object", "pair", "spread_element", "parenthesized_expression",
     })  # fmt: skip
+    wrappers = frozenset({"await_expression", "parenthesized_expression"})
+    parts: ClassVar = {"member_expression": "object", "subscript_expression": "object"}
+    indices = frozenset({"number", "string"})
 
     def _is_valid_return(self, last: Node) -> bool:
         values = last.named_children[:1]
         return last.type == "return_statement" and bool(values) and self._is_result(values[0])
 
-    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+    def _declaration(self, statement: Node) -> tuple[set[str], list[Node]]:
         if statement.type != "lexical_declaration" or statement.named_child_count != 1:
             return set(), []
         name, value = map(statement.named_children[0].child_by_field_name, ("name", "value"))
@@ -179,20 +193,10 @@ class _JavaScriptChecker(_AdapterChecker):
         return kind in self.containers and all(map(self._is_argument, node.named_children))
 
     def _is_result(self, node: Node) -> bool:
-        kind, parts = node.type, node.named_children
-        if kind == "identifier":
-            return text_of(node) in self._results
-        if kind in ("await_expression", "parenthesized_expression"):
-            return self._is_result(parts[0])
-        if kind == "member_expression":
-            owner = node.child_by_field_name("object")
-            return owner is not None and self._is_result(owner)
-        if kind == "subscript_expression":
-            return parts[1].type in ("number", "string") and self._is_result(parts[0])
-        if kind == "array":
-            is_spread = [part.type for part in parts] == ["spread_element"]
-            return is_spread and self._is_result(parts[0].named_children[0])
-        return kind == "call_expression" and self._calls(node)
+        parts = node.named_children
+        if node.type == "array" and [part.type for part in parts] == ["spread_element"]:
+            return self._is_result(parts[0].named_children[0])
+        return super()._is_result(node)
 
 
 class _GoChecker(_AdapterChecker):
@@ -209,6 +213,11 @@ class _GoChecker(_AdapterChecker):
     })  # fmt: skip
     hands_on = frozenset({"string", "int", "float64"})
     getters = frozenset({"String", "Bytes"})  # of buffers and the like
+    wrappers = frozenset({"parenthesized_expression", "unary_expression"})
+    parts: ClassVar = dict.fromkeys(
+        ("selector_expression", "index_expression", "type_conversion_expression"), "operand"
+    )
+    indices = constants
     # What is made of its parts → the field with them, "" for all; whether it is a container.
     made_of: ClassVar[dict[str, tuple[str, bool]]] = {
         "unary_expression": ("operand", False),
@@ -228,7 +237,7 @@ class _GoChecker(_AdapterChecker):
             last.type == "return_statement" and bool(values) and all(map(self._is_result, values))
         )
 
-    def _declared(self, statement: Node) -> tuple[set[str], list[Node]]:
+    def _declaration(self, statement: Node) -> tuple[set[str], list[Node]]:
         left, right = map(statement.child_by_field_name, ("left", "right"))
         if statement.type != "short_var_declaration" or left is None or right is None:
             return set(), []
@@ -256,18 +265,6 @@ class _GoChecker(_AdapterChecker):
             parts_of_it = parts_of_it[-1:]
         in_parts = in_parts or is_container
         return all(part and self._is_argument(part, in_parts=in_parts) for part in parts_of_it)
-
-    def _is_result(self, node: Node) -> bool:
-        kind = node.type
-        if kind == "identifier":
-            return text_of(node) in self._results
-        if kind in ("parenthesized_expression", "unary_expression"):
-            return text_of(node)[:1] in "(*&" and self._is_result(node.named_children[0])
-        if kind in ("selector_expression", "index_expression", "type_conversion_expression"):
-            operand, index = map(node.child_by_field_name, ("operand", "index"))
-            is_constant = index is None or index.type in self.constants
-            return is_constant and operand is not None and self._is_result(operand)
-        return kind == "call_expression" and self._calls(node)
 
 
 class SyntaxTreeCalls(CallAdapter):
@@ -298,14 +295,14 @@ class SyntaxTreeCalls(CallAdapter):
             return None
         defined = (map(language.definition_of, (node, *node.named_children)) for node in statements)
         functions = [found for of_node in defined if (found := next(filter(None, of_node), None))]
-        names = language.called_names(code) - {NAME}
-        if len(functions) != 1 or functions[0].name.rpartition(".")[2] not in names:
+        name = functions[0].name.rpartition(".")[2] if len(functions) == 1 else NAME
+        if name not in language.called_names(code) - {NAME}:
             return None
         taken = functions[0].node.child_by_field_name("parameters")
         parameters = [
             one for one in (taken.named_children if taken else ()) if one.type != "comment"
         ]
-        return self._plain_call(functions[0].name.rpartition(".")[2], functions[0].node, parameters)
+        return self._plain_call(name, functions[0].node, parameters)
 
     def claims_program(
         self,
@@ -316,7 +313,7 @@ class SyntaxTreeCalls(CallAdapter):
     ) -> str:
         """Return the program with one test for each claim."""
         title, lines = self.adapter.language.title, [self._head(adapter, code)]
-        makes = any(map(_has_surroundings, claims))
+        makes = any(one.demand.effect == "writes" or has_fixtures(one.arguments) for one in claims)
         for number, claim in enumerate(claims, 1):
             try:
                 line = self._call(decode_claim(claim, makes=makes))
@@ -472,11 +469,15 @@ def decode_claim(claim: Claim, *, makes: bool) -> DecodedClaim:
         UnknownValueError: It has named arguments, or is about attributes.
     """
     _, arguments = settings_in(claim.arguments)
-    call = expression(f"f({arguments}\n)")
-    if not isinstance(call, ast.Call) or call.keywords:
+    call = call_of(arguments)
+    if call is None or call.keywords:
         raise UnknownValueError("named arguments")
     given = [literal_eval(ast.unparse(one)) for one in call.args]
-    around = _surroundings(claim.arguments) if makes else []
+    around: list[object] = []
+    if makes:
+        files, times, variables, words = surroundings_of(claim.arguments)
+        made = [[path, _to_base64(content), times.get(path)] for path, content in files.items()]
+        around = [made, [*map(list, variables.items())], words or ["program"]]
     if claim.error_type:
         return DecodedClaim("raises", given, claim.error_type, "", around)
     effect, way, wanted = claim.demand
@@ -486,27 +487,16 @@ def decode_claim(claim: Claim, *, makes: bool) -> DecodedClaim:
         raise UnknownValueError(effect)
     if effect == "writes":
         assert isinstance(value, dict)  # noqa: S101 - `is_value` says so
-        files = [[name, _encoded(one), isinstance(one, str)] for name, one in value.items()]
-        return DecodedClaim(effect, given, files, "", around)
+        wanted_files = [
+            [name, _to_base64(one), isinstance(one, str)] for name, one in value.items()
+        ]
+        return DecodedClaim(effect, given, wanted_files, "", around)
     if effect:
-        return DecodedClaim(
-            "prints", given, value, way or effect.partition(" ")[2] or "words", around
-        )
-    return DecodedClaim("gives", given, value, way, around)
+        way = way or effect.partition(" ")[2] or "words"
+    return DecodedClaim("prints" if effect else "gives", given, value, way, around)
 
 
-def _has_surroundings(claim: Claim) -> bool:
-    """Return True if a claim makes files or demands them, or sets what a program is given."""
-    return claim.demand.effect == "writes" or has_fixtures(claim.arguments)
-
-
-def _surroundings(arguments: str) -> list[object]:
-    files, times, variables, words = surroundings_of(arguments)
-    made = [[path, _encoded(content), times.get(path)] for path, content in files.items()]
-    return [made, [*map(list, variables.items())], words or ["program"]]
-
-
-def _encoded(content: object) -> str | None:
+def _to_base64(content: object) -> str | None:
     """Return a file's content in base64, None where there is none."""
     data = content.encode() if isinstance(content, str) else content
     return base64.b64encode(data).decode() if isinstance(data, bytes) else None

@@ -17,13 +17,12 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeGuard
 
 from agents.claims.fixtures import FILE_NAME, FIXTURES, FOLDER, FOLDER_NAME
+from agents.claims.values import MOST_PARTS, NUMBERS
 from infra.languages.python import UNREADABLE, ast, is_deep, parse
 
 _MOST_LEVELS = 100  # of a syntax tree
-_MOST_PARTS = 10_000  # of a value, with the parts of its parts
 _MOST_BITS = 10_000  # of a power
 _LONGEST_NUMBER = 100  # characters of a number in a text
-_NUMBERS = (int, float, complex)
 _SEQUENCES = (str, bytes, list, tuple)
 _MODULES = {
     "math", "np", "numpy", "collections", "decimal", "fractions", "pd", "pandas", "builtins",
@@ -79,7 +78,7 @@ _Files = dict[str, str | bytes | None]  # path → content, None of a folder
 class Surroundings(NamedTuple):
     """The fixtures that a claim makes around a call."""
 
-    files: _Files
+    files: _Files  # folders before what is in them
     times: dict[str, float]  # path → seconds at which a file was changed last
     variables: dict[str, str]
     words: list[str]  # of the program's arguments
@@ -99,6 +98,12 @@ def expression(text: str) -> ast.expr | None:
     if not isinstance(statement, ast.Expr) or is_deep(statement, _MOST_LEVELS):
         return None
     return statement.value
+
+
+def call_of(arguments: str) -> ast.Call | None:
+    """Return the tree of a call that is given arguments, None where they are none."""
+    call = expression(f"f({arguments}\n)")
+    return call if isinstance(call, ast.Call) else None
 
 
 def literal_eval(text: str) -> object:
@@ -121,20 +126,20 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - whatever is written
         case ast.Constant(value=value):
             return value
         case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
-            return _bounded(_display(node))
+            return _check_size(_display(node))
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
-            number = _checked(_value(operand), *_NUMBERS)
+            number = _require_type(_value(operand), *NUMBERS)
             return -number if isinstance(sign, ast.USub) else number
         case ast.BinOp(left=left, op=op, right=right):
-            return _bounded(_sum(op, _operand(left), _operand(right)))
+            return _check_size(_sum(op, _operand(left), _operand(right)))
         case ast.Call():
-            return _bounded(_called(node))
+            return _check_size(_evaluate_call(node))
         case ast.Attribute() if (name := _known_name(node)) in _CONSTANTS:
             return _CONSTANTS[name]
     raise ValueError(type(node).__name__)
 
 
-def _called(node: ast.Call) -> object:
+def _evaluate_call(node: ast.Call) -> object:
     """Return the value that a call makes: of a file or folder, its path."""
     match node:
         case ast.Call(func=ast.Name(id="file" | "folder" as maker), args=[_], keywords=named):
@@ -170,17 +175,17 @@ def _operand(node: ast.expr) -> Any:  # noqa: ANN401 - a number or a sequence
     """Return a part of a sum; a call's value must be a number, since arrays add otherwise."""
     value = _value(node)
     is_sequence = isinstance(value, _SEQUENCES) and not isinstance(node, ast.Call)
-    return value if is_sequence else _checked(value, *_NUMBERS)
+    return value if is_sequence else _require_type(value, *NUMBERS)
 
 
 def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as above
-    are_numbers = isinstance(one, _NUMBERS) and isinstance(other, _NUMBERS)
+    are_numbers = isinstance(one, NUMBERS) and isinstance(other, NUMBERS)
     if isinstance(op, ast.Pow) and isinstance(one, int) and isinstance(other, int):
         if one.bit_length() * other > _MOST_BITS:
             raise ValueError("too large")
     elif isinstance(op, ast.Mult) and not are_numbers:
         one, other = (one, other) if isinstance(other, int) else (other, one)
-        if _size(one) * max(_checked(other, int), 0) > _MOST_PARTS:
+        if _size(one) * max(_require_type(other, int), 0) > MOST_PARTS:
             raise ValueError("too long")
     elif not are_numbers and not isinstance(op, ast.Add):
         raise TypeError("no sum")
@@ -190,8 +195,8 @@ def _sum(op: ast.operator, one: Any, other: Any) -> object:  # noqa: ANN401 - as
 def _call_value(name: str, arguments: list[Any]) -> object:
     """Return the result of a call of a known name."""
     if name == "range":
-        made = range(*(_checked(one, int) for one in arguments))
-        if len(made) > _MOST_PARTS:
+        made = range(*(_require_type(one, int) for one in arguments))
+        if len(made) > MOST_PARTS:
             raise ValueError("too long")
         return list(made)
     if name in _ARRAYS and [*map(type, arguments)] in ([list], [tuple]):
@@ -202,7 +207,7 @@ def _call_value(name: str, arguments: list[Any]) -> object:
         raise ValueError(name)
     if name in _OF_TEXTS and [*map(type, arguments)] == [str]:
         return _OF_NUMBERS[name](arguments[0][:_LONGEST_NUMBER])
-    return _OF_NUMBERS[name](*(_checked(one, *_NUMBERS) for one in arguments))
+    return _OF_NUMBERS[name](*(_require_type(one, *NUMBERS) for one in arguments))
 
 
 def _known_name(node: ast.expr) -> str:
@@ -215,14 +220,14 @@ def _known_name(node: ast.expr) -> str:
     return ""
 
 
-def _checked(value: object, *kinds: type) -> Any:  # noqa: ANN401 - one of these kinds
+def _require_type(value: object, *kinds: type) -> Any:  # noqa: ANN401 - one of these kinds
     if not isinstance(value, kinds):
         raise TypeError("a part of another kind")
     return value
 
 
-def _bounded(value: Any) -> Any:  # noqa: ANN401 - whatever was made
-    if _size(value) > _MOST_PARTS:
+def _check_size(value: Any) -> Any:  # noqa: ANN401 - whatever was made
+    if _size(value) > MOST_PARTS:
         raise ValueError("too large")
     return value
 
@@ -259,7 +264,7 @@ def normalised_arguments(arguments: str) -> str:
     text = arguments.strip().strip("`").strip()
     call = expression(f"({text}\n)")
     if not _is_of_answer(call):
-        call = expression(f"f({text}\n)")
+        call = call_of(text)
         if not _is_of_answer(call) or not call.keywords:
             return text
     return ", ".join(map(ast.unparse, (*call.args, *(one.value for one in call.keywords))))
@@ -267,18 +272,13 @@ def normalised_arguments(arguments: str) -> str:
 
 def _is_of_answer(call: ast.expr | None) -> TypeGuard[ast.Call]:
     """Return True if an expression calls by a name that makes nothing."""
-    return (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and not _makes_value(call.func.id)
-        and all(one.arg for one in call.keywords)
-    )
-
-
-def _makes_value(name: str) -> bool:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+        return False
+    name = call.func.id
     kinds = (getattr(import_module(module), name, None) for module in _WITH_TYPES)
     is_type = any(isinstance(kind, type) for kind in kinds)
-    return name in FIXTURES | _OF_NUMPY or hasattr(builtins, name) or is_type
+    makes_value = name in FIXTURES | _OF_NUMPY or hasattr(builtins, name) or is_type
+    return not makes_value and all(one.arg for one in call.keywords)
 
 
 def first_line(lines: Sequence[str]) -> tuple[str, int]:
@@ -323,8 +323,8 @@ def has_valid_fixtures(call: ast.Call) -> bool:
 
 def settings_in(arguments: str) -> tuple[list[str], str]:
     """Return a claim's arguments that set variables and `sys.argv`, and the others."""
-    call = expression(f"f({arguments}\n)")
-    parts = call.args if isinstance(call, ast.Call) else []
+    call = call_of(arguments)
+    parts = call.args if call else []
     settings = [part for part in parts if _fixture_of(part) in _SETTERS]
     if not settings:
         return [], arguments
@@ -334,19 +334,14 @@ def settings_in(arguments: str) -> tuple[list[str], str]:
 
 def has_fixtures(source: str) -> bool:
     """Return True if arguments have more than values."""
-    call = expression(f"f({source}\n)")
-    return any(_fixture_of(node) in FIXTURES for node in (ast.walk(call) if call else ()))
-
-
-def files_of(arguments: str) -> _Files:
-    """Return path → content of all files that a claim's arguments make, folders before them."""
-    return surroundings_of(arguments).files
+    call = call_of(source)
+    return any(_fixture_of(node) for node in (ast.walk(call) if call else ()))
 
 
 def surroundings_of(arguments: str) -> Surroundings:
     """Return the fixtures that a claim's arguments make around a call."""
     found = Surroundings({}, {}, {}, [])
-    call = expression(f"f({arguments}\n)")
+    call = call_of(arguments)
     for node in ast.walk(call) if call else ():
         match node:
             case ast.Call(func=ast.Name(id="argv"), args=words):

@@ -19,7 +19,7 @@ from agents.claims.adapter import (
     works_on_arguments,
 )
 from agents.claims.claim import Claim
-from agents.claims.literals import expression, has_fixtures, settings_in
+from agents.claims.literals import call_of, has_fixtures, settings_in
 from agents.gates import missing_dependencies
 from agents.gates.static_checks import names_defined_by
 from infra.languages.python import ast, parse, scaffolded
@@ -30,7 +30,7 @@ _OURS = "_of_claims"  # behind our own names where the code under test has these
 # The line of the assertion comes last, or is cut off: what a code gives may hold what looks like
 # one. Another line at the end is that by which an assertion of the code itself came here.
 _GAVE = re.compile(
-    r"\A(gave|formed) (?:(.*) \(line \d+: assert (?:alike|suits)[\w(), '*]*"
+    r"\A(gave|formed) (?:(.*) \(line \d+: assert (?:alike|approx_equal|suits)[\w(), '*]*"
     r"|(?!.* \(line \d+: [^\n]*\)\Z)(.*))\Z",
     re.DOTALL,
 )
@@ -86,7 +86,7 @@ def difference(given, *expected):
 
 def changing(arguments, expected):
     """Return the arguments of a call that is to change attributes of the first one."""
-    if alike(left_by(None, arguments, expected), to_plain(expected)):
+    if approx_equal(left_by(None, arguments, expected), to_plain(expected)):
         raise ValueError("it is so before the call")
     return arguments
 
@@ -235,9 +235,9 @@ def claims_program(
     tests = "\n".join(_tests(claims, function, makes=makes))
     parts = [
         *map(ast.unparse, others),
-        _renamed(helpers, shared),
+        _rename(helpers, shared),
         ast.unparse(ast.fix_missing_locations(function)),
-        _renamed(tests, shared),
+        _rename(tests, shared),
     ]
     return scaffolded("\n".join(parts))
 
@@ -251,7 +251,7 @@ class PythonCalls(CallAdapter):
     works_on_arguments = staticmethod(works_on_arguments)
 
 
-def _renamed(text: str, names: frozenset[str]) -> str:
+def _rename(text: str, names: frozenset[str]) -> str:
     """Return our part of a program without names that the code under test has, too."""
     if not names:
         return text
@@ -276,7 +276,7 @@ def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimR
     """
     cases = {case.name: case for case in result.tests}
     made = (
-        _run_of(claim, cases.get(f"{TEST}{number}"), result)
+        _parse_run(claim, cases.get(f"{TEST}{number}"), result)
         for number, claim in enumerate(claims, 1)
     )
     runs = tuple(sorted(made, key=lambda run: run.gave.startswith(NOT_SAID)))
@@ -290,7 +290,7 @@ def _fitting(arguments: str, function: ast.FunctionDef) -> str:
     """Return the parts of a tuple where it is given alone for the parameters of a function."""
     most = len(function.args.posonlyargs) + len(function.args.args)
     fewest = most - len(function.args.defaults)
-    match expression(f"f({arguments}\n)"):
+    match call_of(arguments):
         case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
             return ", ".join(map(ast.unparse, parts))
     return arguments
@@ -306,7 +306,7 @@ def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -
         lines = [f"def {TEST}{number}():", *(["reset_fixtures()"] if makes else []), *settings]
         called = f"passed({_fitting(arguments, function)}\n)"
         effect, way, _ = claim.demand
-        check, found = "alike(given, expected)", "given, expected"
+        check, found = "approx_equal(given, expected)", "given, expected"
         if way:
             check = f"suits(given, {way!r}, expected)"
             found = "given, *expected" if way == "one of" else "given"
@@ -354,7 +354,7 @@ def _effect_lines(claim: Claim, called: str) -> list[str]:
     ]
 
 
-def _run_of(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> ClaimRun:
+def _parse_run(claim: Claim, case: CaseResult | None, result: ExecutionResult) -> ClaimRun:
     if case is None:
         problem = f"{result.outcome}: {result.message}"[:300]
         return ClaimRun(claim=claim, outcome="not_run", gave=problem)

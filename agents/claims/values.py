@@ -81,14 +81,14 @@ def at_its_turn(part: object) -> object:
     return read_parts(part) if hasattr(part, "__next__") else part
 
 
-def alike(one: object, other: object) -> bool:
+def approx_equal(one: object, other: object) -> bool:
     """Return True if two plain values are equal, numbers but for the last digits."""
     if is_a(one, *NUMBERS) and is_a(other, *NUMBERS):
         return one == other or close(one, other)
     if type(one) is not type(other):
         return False
     if is_a(one, list, tuple) and is_a(other, list, tuple):
-        return len(one) == len(other) and all(map(alike, one, other))
+        return len(one) == len(other) and all(map(approx_equal, one, other))
     return type(one) in (str, bytes, type(None)) and one == other
 
 
@@ -103,7 +103,7 @@ def relaxed_equal(one: object, other: object) -> bool:
         return one == other or (name == others_name and is_name)
     parts, others = list_parts(one), list_parts(other)
     if parts is None or others is None:
-        return alike(one, other)
+        return approx_equal(one, other)
     if are_pairs(parts) != are_pairs(others):
         parts, others = keys_of(parts), keys_of(others)
     elif is_a(one, tuple) != is_a(other, tuple):
@@ -134,7 +134,7 @@ def suits(given: object, way: str, wanted: "list[Any] | str") -> bool:
     Texts in a list are lines of one.
     """
     if way == "one of":
-        return any(alike(given, one) for one in wanted)
+        return any(approx_equal(given, one) for one in wanted)
     if is_a(given, list) and all(is_a(part, str) for part in given):
         given = "\n".join(given)
     if not is_a(given, str) or not is_a(wanted, str):

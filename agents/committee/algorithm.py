@@ -5,15 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from agents.claims.executed import rules_of
-from agents.committee.configurations import Configuration
+from agents.claims.executed import EXECUTED, rules_of
+from agents.committee.configurations import Configuration, configuration_of
 from agents.committee.paths import AnnotationPath, path_of
 from agents.committee.specified import ClaimEvidence, ClaimTester, label_by
 from agents.committee.tester import Tester
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence
+from agents.gates.validator import OracleValidator
 from agents.llm.client import LanguageModel
+from agents.llm.ledger import Ledger
 from agents.llm.prompt import fence, shorten
+from agents.llm.recorded import RecordedReplies
 from agents.roles.base import Judgement
 from agents.roles.judge import QueryArbiter, is_confirmed
 from agents.roles.read import Screener, Screening, Simulator, StepwiseJudgement
@@ -32,8 +35,10 @@ from infra.errors import (
     UnreadableAnswerError,
     UnreadableReplyError,
 )
-from infra.languages import language_named
+from infra.languages import language_named, languages
 from infra.records import Annotation, Pair, Record, Support
+from infra.settings import CommitteeSettings, LanguageModelSettings
+from sandbox.base import Sandbox
 
 _LABELS: dict[str, Literal[0, 1]] = {"clear_match": 1, "clear_non_match": 0}
 
@@ -331,3 +336,34 @@ def oracle_says(attempts: Sequence[Attempt]) -> Literal[0, 1] | None:
         return 0
     last = attempts[-1]
     return 1 if last.is_valid and last.evidence is RunEvidence.PASSED else None
+
+
+def build_committee(
+    model: LanguageModel, chosen: CommitteeSettings, recipe_id: str, sandbox: Sandbox
+) -> Committee:
+    """Return the committee that the settings describe; it closes the model, and not the sandbox."""
+    configuration, testers = configuration_of(chosen.annotation), {}
+    for language in (languages.get(name)() for name in languages.names()):
+        if not language.is_executed:
+            continue
+        rules, calls = EXECUTED[language.name]
+        validator = OracleValidator(chosen.gates, language, rules, configuration.scaffolding)
+        tester = Tester(
+            sandbox=sandbox,
+            language=language,
+            configuration=configuration,
+            max_try_time=chosen.annotation.max_try_time,
+            validator=validator if configuration.gates else None,
+        )
+        claims = ClaimTester(sandbox, language, validator, calls)
+        testers[language.name] = Testers(tester, claims)
+    return Committee(configuration=configuration, testers=testers, model=model, recipe_id=recipe_id)
+
+
+def build_model(
+    llm: LanguageModelSettings, ledger: Ledger, labelling_round: int = 1
+) -> LanguageModel:
+    """Return the language model that the settings describe."""
+    if llm.is_recorded:
+        return RecordedReplies(llm, ledger)
+    return LanguageModel(llm, ledger, labelling_round)

@@ -84,12 +84,12 @@ class Configuration:
 
     @property
     def writer_type(self) -> type[Writer]:
-        """Who writes the first test program of a pair."""
+        """The writer of a pair's first test program."""
         return GatedWriter if self.gates else Writer
 
     @property
     def arbiter_type(self) -> type[Arbiter]:
-        """Who judges by test programs."""
+        """The arbiter that judges by test programs."""
         return GatedArbiter if self.gates else Arbiter
 
 

@@ -9,7 +9,7 @@ with the reading or where nobody was sure, else an arbiter.
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,19 +17,18 @@ from pydantic import Field
 
 from agents.claims.adapter import CallAdapter
 from agents.claims.claim import Claim
-from agents.claims.executed import EXECUTED
 from agents.claims.program import TEST, ClaimRun, claim_runs
+from agents.committee.tester import PairRunner
 from agents.committee.trace import Trace
-from agents.evidence import Draft, installation_fault, missing_requirement
+from agents.evidence import Attempt, Draft, installation_fault
 from agents.gates.gates import reason_of
 from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.stubs import functions_of
 from agents.gates.validator import OracleValidator
-from agents.roles.fix import install
 from agents.roles.specify import Specification, SpecifiedScreening, ValueReader
 from infra.languages import Language
 from infra.records import OracleReport, Pair, Record
-from sandbox.base import Box, Sandbox
+from sandbox.base import Sandbox
 
 _LONGEST_VALUE = 300  # characters of a reader's value that are shown
 FEWEST_HELD = 3  # claims; fewer that hold are no evidence for a code
@@ -120,10 +119,7 @@ class ClaimTester:
     sandbox: Sandbox
     language: Language
     validator: OracleValidator
-
-    @property
-    def _calls(self) -> CallAdapter:
-        return EXECUTED[self.language.name].calls
+    calls: CallAdapter
 
     async def test(
         self,
@@ -133,73 +129,66 @@ class ClaimTester:
         trace: Trace,
     ) -> ClaimEvidence:
         """Return the evidence of claims; failed ones are read a second time, until one stands."""
-        claims = tuple(dict.fromkeys((*specification.claims, *screening.claims)))
+        of_query = specification.claims
+        claims = tuple(dict.fromkeys((*of_query, *screening.claims)))
         adapter = screening.adapter.strip()
         if not claims:
             return ClaimEvidence()
-        found, adapters = self._adapters(pair.code.text, adapter, specification.claims)
+        found, adapters = self._adapters(pair.code.text, adapter, of_query)
         if not adapters:
             return found
         stubs = self.validator.rules.stubs.usable(screening.beside, pair.code.text)
         code = self.language.with_support_code(pair.code.text, stubs, scaffolding=True)
         async with self.sandbox.box(code, language=self.language.name) as box:
             with trace.model.releasing(box):
+                runner = PairRunner(pair, box, trace, self.validator)
                 for one in adapters:
-                    tools = _Tools(specification, screening, one, stubs, code, box, trace)
-                    evidence = await self._test_claims(pair, claims, tools)
+                    tools = _Tools(specification, screening, one, stubs, code, runner)
+                    evidence = await self._test_claims(claims, tools)
                     if evidence.runs or evidence.left_out:
-                        made = evidence.model_copy(update=self._origin_of(claims, tools))
-                        is_decided = made.supports_code or made.confirmed
-                        if not is_decided and found.is_at_fault:  # another adapter may do better
-                            return made.model_copy(
-                                update={"is_at_fault": True, "problem": found.problem}
-                            )
-                        return made
+                        origin = {
+                            "tried": tuple(one for one in claims if one not in of_query),
+                            "adapter": tools.adapter,
+                            "is_prepared": self.calls.works_on_arguments(tools.adapter),
+                        }
+                        evidence = evidence.model_copy(update=origin)
+                        is_decided = evidence.supports_code or evidence.confirmed
+                        if found.is_at_fault and not is_decided:  # another adapter may do better
+                            fault = {"is_at_fault": True, "problem": found.problem}
+                            evidence = evidence.model_copy(update=fault)
+                        return evidence
                     found = evidence if one == adapter else found
         return found
 
     def _adapters(
         self, code: str, adapter: str, examples: Sequence[Claim]
     ) -> tuple[ClaimEvidence, list[str]]:
-        """Return what is said where nothing runs, and what to run by: at last a plain call."""
+        """Return the evidence if nothing runs, and the adapters to run by, a plain call at last."""
         nothing = ClaimEvidence(problem="no example fits the code")
         adapters: list[str] = []
         if not self.language.is_valid(code):
             return nothing, adapters
-        if adapter and (
-            fault := self._calls.adapter_fault(adapter, self.language.scaffolded(code))
-        ):
+        if adapter and (fault := self.calls.adapter_fault(adapter, self.language.scaffolded(code))):
             problem = f"the adapter cannot be used: {fault}"
             nothing = ClaimEvidence(problem=problem, is_at_fault=True)
         elif adapter:
             adapters = [adapter]
-        plain = self._calls.plain_call(code)
+        plain = self.calls.plain_call(code)
         if plain and any(plain.takes(one.arguments) for one in examples):
             adapters.append(plain.adapter)
         return nothing, adapters
 
-    def _origin_of(self, claims: Sequence[Claim], tools: "_Tools") -> dict[str, object]:
-        """Return the fields of `ClaimEvidence` on where claims and adapter come from."""
-        of_query = tools.specification.claims
-        return {
-            "tried": tuple(claim for claim in claims if claim not in of_query),
-            "adapter": tools.adapter,
-            "is_prepared": self._calls.works_on_arguments(tools.adapter),
-        }
-
-    async def _test_claims(
-        self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
-    ) -> ClaimEvidence:
+    async def _test_claims(self, claims: tuple[Claim, ...], tools: "_Tools") -> ClaimEvidence:
         """Run the claims; leave out those that the second reader does not confirm."""
         evidence = ClaimEvidence()
         while claims:
-            runs, report = await self._run(pair, claims, tools)
+            runs, report = await self._run(claims, tools)
             if all(one.outcome == "not_run" for one in runs):
                 return evidence.model_copy(update=_fault_of(runs, is_first=not evidence.read))
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
             found = {"runs": runs, "is_valid": is_valid, "problem": problem}
-            evidence = await self._confirm_failures(pair, evidence.model_copy(update=found), tools)
+            evidence = await self._confirm_failures(evidence.model_copy(update=found), tools)
             if evidence.confirmed or not evidence.failures or tools.agrees_with(evidence):
                 return evidence
             claims = tuple(one.claim for one in runs if one.outcome == "held")
@@ -212,20 +201,18 @@ class ClaimTester:
         return evidence
 
     async def _run(
-        self, pair: Pair, claims: tuple[Claim, ...], tools: "_Tools"
+        self, claims: tuple[Claim, ...], tools: "_Tools"
     ) -> tuple[tuple[ClaimRun, ...], OracleReport | None]:
         """Run claims, then without those that cannot be run, for which the gates would fail."""
-        runs, report = await self._attempt(pair, claims, tools)
+        runs, report = await self._attempt(claims, tools)
         left = tuple(one.claim for one in runs if one.outcome != "not_run")
         if not left or len(left) == len(claims):
             return runs, report
-        again, report_again = await self._attempt(pair, left, tools)
+        again, report_again = await self._attempt(left, tools)
         found = {one.claim: one for one in again if one.outcome != "not_run"}
         return tuple(found.get(one.claim, one) for one in runs), report_again if found else report
 
-    async def _confirm_failures(
-        self, pair: Pair, evidence: ClaimEvidence, tools: "_Tools"
-    ) -> ClaimEvidence:
+    async def _confirm_failures(self, evidence: ClaimEvidence, tools: "_Tools") -> ClaimEvidence:
         """Have failed claims read a second time until that is enough.
 
         A claim is not enough where the code gives what the screener demands of the same call.
@@ -238,12 +225,12 @@ class ClaimTester:
             return evidence.model_copy(update={"confirmed": blind, "is_sure": True})
         if tools.agrees_with(evidence):
             return evidence
-        reader = ValueReader(tools.trace.model)
+        reader, query = ValueReader(tools.runner.trace.model), tools.runner.pair.query
         read = dict(evidence.read)
         confirmed: tuple[Claim, ...] = ()
         is_sure, is_unsettled = False, evidence.is_unsettled
         for run in (*failed, *contradicted):
-            found = await reader.read(pair.query, tools.specification, run)
+            found = await reader.read(query, tools.specification, run)
             read[run.claim] = found.evidence[:_LONGEST_VALUE]
             if found.confirms(run.claim):
                 confirmed += (run.claim,)
@@ -257,53 +244,40 @@ class ClaimTester:
         return evidence.model_copy(update=found_by | {"is_unsettled": is_unsettled})
 
     async def _attempt(
-        self, pair: Pair, claims: Sequence[Claim], tools: "_Tools"
+        self, claims: Sequence[Claim], tools: "_Tools"
     ) -> tuple[tuple[ClaimRun, ...], OracleReport | None]:
         """Run claims, with installations of missing modules, and check their program."""
-        stubs = functions_of(tools.stubs, pair.code.text)
+        stubs = functions_of(tools.stubs, tools.runner.pair.code.text)
         draft = Draft(
             reading=tools.specification.reading,
-            program=self._calls.claims_program(claims, tools.adapter, tools.code, stubs),
+            program=self.calls.claims_program(claims, tools.adapter, tools.code, stubs),
             requirements=tools.requirements,
-            repairs=tools.trace.failed_installations,
+            repairs=tools.runner.trace.failed_installations,
             support_code=tools.stubs,
         )
-        result = await tools.box.run(draft.program)
-        while requirement := missing_requirement(draft, result):
-            before, draft = draft, await install(requirement, draft, tools.box)
-            if not draft.repairs[-1].ok:
-                break
-            tools.trace.add_execution(before, result, None)
-            tools.requirements = draft.requirements
-            result = await tools.box.run(draft.program)
-        report = None
-        runs = claim_runs(claims, result)
-        if fault := installation_fault(draft, result):
-            runs = tuple(_add_fault(one, fault) for one in runs)
-        by_stubs = await self.validator.failures_by_stubs(pair, draft, result, tools.box)
-        runs = tuple(_discard_stub_failure(one, claims, by_stubs) for one in runs)
-        try:
-            if any(one.outcome != "not_run" for one in runs):
-                report = await self.validator.validate(pair, draft, result, tools.box, by_stubs)
-        finally:
-            tools.trace.add_execution(draft, result, report)
-        return runs, report
+        attempt = await tools.runner.run_and_validate(
+            draft, lambda one: any(run.outcome != "not_run" for run in _runs_of(claims, one))
+        )
+        tools.requirements = attempt.draft.requirements
+        return _runs_of(claims, attempt), attempt.report
 
 
-def _discard_stub_failure(
-    run: ClaimRun, claims: Sequence[Claim], by_stubs: Collection[str]
-) -> ClaimRun:
-    """Return a run as none where what an agent put beside the code may have failed it."""
-    is_by_stubs = f"{TEST}{claims.index(run.claim) + 1}" in by_stubs
-    is_failed = run.outcome == "failed" and is_by_stubs
-    told = {"outcome": "not_run", "gave": f"{_BY_STUBS}{run.gave}"}
-    return run.model_copy(update=told) if is_failed else run
+def _runs_of(claims: Sequence[Claim], attempt: Attempt) -> tuple[ClaimRun, ...]:
+    """Return the runs of claims, as none those that an agent's stubs may have failed.
 
-
-def _add_fault(run: ClaimRun, fault: str) -> ClaimRun:
-    """Return a run that lacked a module with why that could not be installed."""
-    is_lacking = run.outcome == "not_run" and "No module named" in run.gave
-    return run.model_copy(update={"gave": f"{run.gave}; {fault}"}) if is_lacking else run
+    A run that lacked a module says why that could not be installed.
+    """
+    assert attempt.result is not None  # noqa: S101 - it was run
+    fault = installation_fault(attempt.draft, attempt.result)
+    runs = []
+    for run in claim_runs(claims, attempt.result):
+        gave, outcome = run.gave, run.outcome
+        if outcome == "failed" and f"{TEST}{claims.index(run.claim) + 1}" in attempt.by_stubs:
+            gave, outcome = f"{_BY_STUBS}{gave}", "not_run"
+        elif fault and outcome == "not_run" and "No module named" in gave:
+            gave = f"{gave}; {fault}"
+        runs.append(run.model_copy(update={"gave": gave, "outcome": outcome}))
+    return tuple(runs)
 
 
 def _fault_of(runs: Sequence[ClaimRun], *, is_first: bool) -> dict[str, object]:
@@ -341,8 +315,7 @@ class _Tools:
     adapter: str
     stubs: str
     code: str
-    box: Box
-    trace: Trace
+    runner: PairRunner
     requirements: tuple[str, ...] = ()
 
     def agrees_with(self, evidence: ClaimEvidence) -> bool:

@@ -63,7 +63,7 @@ def expects(tree: ProgramTree[Node]) -> bool:
     """
     uses, is_found = Uses(tree), False
     for parts, is_identity in tree.comparisons():
-        found, calls = uses.of(*parts)
+        found, calls = uses.scan(*parts)
         if found & uses.arguments:
             if is_identity or not (calls or found & uses.results):
                 return False
@@ -79,9 +79,9 @@ class Uses(Generic[Node]):
         self.results: Names = set()
         self.arguments: Names = set()
         given = (tree.arguments_of(node) for node in tree.nodes())
-        self.arguments.update(*(self.of(*parts)[0] for parts in given if parts is not None))
-        made = [(self.of(target)[0], *self.of(value)) for target, value in tree.bindings()]
-        under = [(self.of(target)[0], self.of(test)[0]) for target, test in tree.conditions()]
+        self.arguments.update(*(self.scan(*parts)[0] for parts in given if parts is not None))
+        made = [(self.scan(target)[0], *self.scan(value)) for target, value in tree.bindings()]
+        under = [(self.scan(target)[0], self.scan(test)[0]) for target, test in tree.conditions()]
         known = -1
         while known < (known := len(self.results) + len(self.arguments)):
             for names, parts, calls in made:
@@ -93,7 +93,7 @@ class Uses(Generic[Node]):
                 if parts & self.arguments:
                     self.arguments |= names
 
-    def of(self, *nodes: Node) -> tuple[Names, bool]:
+    def scan(self, *nodes: Node) -> tuple[Names, bool]:
         """Return the variables of expressions, and whether they call the code, arguments aside."""
         names, calls, left = Names(), False, [*nodes]
         while left:

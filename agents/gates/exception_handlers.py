@@ -1,4 +1,4 @@
-"""Where a test program catches what the code under test raises, and where it hides a failure."""
+"""Exception handlers of test programs that catch what the code raises, or hide a failure."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ _Withs = ast.With | ast.AsyncWith
 
 
 def exception_handlers(tree: ast.Module, target_names: frozenset[str]) -> Iterator[str]:
-    """Yield where a program catches what the code under test raises, each place on a line."""
+    """Yield the places where a program catches what the code under test raises, one a line."""
     calls = _Calls(tree, target_names)
     for node in ast.walk(tree):
         if caught := list(_caught_by(node, calls)):
@@ -25,7 +25,7 @@ def exception_handlers(tree: ast.Module, target_names: frozenset[str]) -> Iterat
 
 
 def hidden_failure_in(tree: ast.Module, target_names: frozenset[str]) -> str:
-    """Return where a failure would be hidden, "" if nowhere.
+    """Return the place where a failure would be hidden, "" if nowhere.
 
     It is where a failing assertion would be caught, and where all that the code raises is passed
     over before the last assertion.

@@ -88,7 +88,7 @@ class StubRules:
         """Return the statements of faulty lines that bind what the code lacks, "" at a fault."""
         return ""
 
-    def replaced(self, stubs: str) -> tuple[str, ...]:  # noqa: ARG002 - by default
+    def substitutes(self, stubs: str) -> tuple[str, ...]:  # noqa: ARG002 - by default
         """Return other stubs in place of what an agent made up, by default ().
 
         A failure that is the same with each of them does not rest on the stubs. Without any
@@ -160,5 +160,5 @@ class ProgramRules(ABC):
         """Return True if a program asks for values that are empty."""
 
     def sets_on_modules(self, program: str) -> str:  # noqa: ARG002 - by default nothing
-        """Return where a program sets something on a module, "" for nowhere."""
+        """Return the place where a program sets something on a module, "" for nowhere."""
         return ""

@@ -73,7 +73,7 @@ class PythonRules(ProgramRules):
 
 
 def handler_lines(program: str, code: str) -> tuple[str, ...]:
-    """Return where a program catches what the code raises, each place on a line.
+    """Return the places where a program catches what the code raises, one a line.
 
     Of a program that is nested too deeply to be searched, none is returned.
     """

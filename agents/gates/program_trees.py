@@ -96,7 +96,9 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         for node in self._nodes:
             function = node.child_by_field_name("function")
             name = function.child_by_field_name(self.member) if function else None
-            if self._fails(node, text_of(name or function) if function else node.type):
+            failing = text_of(name or function) if function else node.type
+            is_failure = node.type in ("call_expression", "throw_statement")
+            if is_failure and failing in self.failing:
                 tested = node.parent
                 while tested and tested.type not in _TESTED | self.functions:
                     tested = tested.parent
@@ -118,9 +120,6 @@ class SyntaxTreeProgram(ProgramTree[Node]):
     def _is_member(self, function: Node) -> bool:
         """Return True if a member that is called is one of the code."""
         raise NotImplementedError
-
-    def _fails(self, node: Node, name: str) -> bool:
-        return node.type in ("call_expression", "throw_statement") and name in self.failing
 
     def _sides(self, node: Node) -> tuple[Node | None, Node | None]:
         target, value = map(node.child_by_field_name, self.bound[node.type])
@@ -146,7 +145,7 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         for name, function in self._own.items():
             named = (node for node in self._nodes if self.variable_of(node) == name)
             for called in named:
-                yield from ((called, value) for value in _returned(function))
+                yield from ((called, value) for value in _return_values(function))
 
     def _argument_bindings(self, call: Node) -> Iterator[tuple[Node, Node]]:
         """Yield the parameters of a program's own functions with what a call gives them."""
@@ -167,7 +166,7 @@ class SyntaxTreeProgram(ProgramTree[Node]):
             for target, value in self._bindings:
                 around = value.parent.type if value.parent else ""
                 if around not in _PART_BY_PART and self._is_whole(value, found):
-                    found |= {text_of(one) for one in _listed(target) if self.variable_of(one)}
+                    found |= {text_of(one) for one in _list_items(target) if self.variable_of(one)}
         return found
 
     def _is_whole(self, node: Node, whole: set[str]) -> bool:
@@ -213,7 +212,7 @@ class JavaScriptProgram(SyntaxTreeProgram):
     def __init__(self, program: str, code: str, language: SyntaxTreeLanguage) -> None:
         super().__init__(program, code, language)
         if "exports" in self._called:  # the module is a function itself
-            self._called |= self._imported("target")
+            self._called |= self._import_names("target")
 
     def comparisons(self) -> Iterator[tuple[Sequence[Node], bool]]:
         """Yield assertions, and the conditions under which something is thrown."""
@@ -221,7 +220,7 @@ class JavaScriptProgram(SyntaxTreeProgram):
         objects = {
             text_of(target) for target, value in self._bindings if _bare(value).type in self.made
         }
-        imported = self._imported("assert")
+        imported = self._import_names("assert")
         for node in self._nodes:
             function, arguments = map(node.child_by_field_name, ("function", "arguments"))
             if node.type != "call_expression" or function is None or arguments is None:
@@ -243,11 +242,11 @@ class JavaScriptProgram(SyntaxTreeProgram):
     def _is_member(self, function: Node) -> bool:
         owner, name = map(function.child_by_field_name, ("object", self.member))
         is_target = owner is not None and (
-            _requires(owner, "target") or text_of(owner) in self._imported("target")
+            _requires(owner, "target") or text_of(owner) in self._import_names("target")
         )
         return is_target and name is not None and text_of(name) in self._called
 
-    def _imported(self, module: str) -> set[str]:
+    def _import_names(self, module: str) -> set[str]:
         """Return the names that a program binds to a module or to its parts."""
         return {
             text_of(name)
@@ -316,13 +315,13 @@ def _asks_for_kind(arguments: Node) -> bool:
     return call is not None and text_of(call).startswith("Array.isArray(")
 
 
-def _listed(node: Node) -> list[Node]:
+def _list_items(node: Node) -> list[Node]:
     return node.named_children if node.type in _LISTS else [node]
 
 
 def _pairs(target: Node, value: Node) -> Iterator[tuple[Node, Node]]:
     """Yield targets with their values, all with the one that is taken apart."""
-    targets, values = _listed(target), _listed(value)
+    targets, values = _list_items(target), _list_items(value)
     if len(targets) == len(values):
         yield from zip(targets, values, strict=True)
     else:
@@ -349,7 +348,7 @@ def _parameters(function: Node) -> list[Node]:
     return [name for one in found for name in one.children_by_field_name("name") or [one]]
 
 
-def _returned(function: Node) -> Iterator[Node]:
+def _return_values(function: Node) -> Iterator[Node]:
     body = function.child_by_field_name("body")
     if body is not None and body.type not in ("statement_block", "block"):
         yield body

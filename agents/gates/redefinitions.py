@@ -44,22 +44,22 @@ class _Binding(NamedTuple):
 
 
 def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozenset[str]) -> str:
-    """Return where a program gives a name of the code under test another meaning, "" if nowhere.
+    """Return the place where a program rebinds a name of the code under test, "" if nowhere.
 
     It does where its module binds the name, where a function binds it to a function, class or
     module, and where a variable of that name is called. Methods may have any name.
     """
-    functions, modules = _imported(tree, target_names)
+    functions, modules = _import_names(tree, target_names)
     places: list[tuple[int, str]] = []
     for part in _parts_of(tree, "module"):
-        used = _called_in(part.nodes) & functions
+        used = _called_names(part.nodes) & functions
         for node in part.nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=root), attr=name) if (
                     root in modules and name in target_names
                 ) or (root == SELF_STUB and root in functions):
                     used.add(root)
-        for binding in _bindings_in(part.nodes, names):
+        for binding in _bindings(part.nodes, names):
             if part.around == "module":
                 hides = binding.kind != "inner"
             else:
@@ -70,7 +70,7 @@ def redefinition_in(tree: ast.Module, names: DottedNames, target_names: frozense
     return "line {} defines {}, which is the code under test".format(*min(places)) if places else ""
 
 
-def _imported(tree: ast.Module, target_names: frozenset[str]) -> tuple[set[str], set[str]]:
+def _import_names(tree: ast.Module, target_names: frozenset[str]) -> tuple[set[str], set[str]]:
     """Return the names of what the code under test defines, and those of its module."""
     functions, modules = set(target_names), set[str]()
     for node in ast.walk(tree):
@@ -108,7 +108,7 @@ def _outside_functions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _outside_functions(child)
 
 
-def _called_in(nodes: Iterable[ast.AST]) -> set[str]:
+def _called_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that are called, or handed to what calls them."""
     called: list[ast.AST] = []
     for node in nodes:
@@ -122,8 +122,8 @@ def _called_in(nodes: Iterable[ast.AST]) -> set[str]:
     return {node.id for node in called if isinstance(node, ast.Name)}
 
 
-def _bindings_in(nodes: list[ast.AST], names: DottedNames) -> Iterator[_Binding]:
-    """Yield where names are bound to anything but the code under test."""
+def _bindings(nodes: list[ast.AST], names: DottedNames) -> Iterator[_Binding]:
+    """Yield the places where names are bound to anything but the code under test."""
     inner = {id(name) for node in nodes if isinstance(node, ast.comprehension)
              for name in ast.walk(node.target)}  # fmt: skip
     own = {id(name) for node in nodes for name in _targets_of_the_code(node, names)}

@@ -50,7 +50,7 @@ class ScriptStubs(StubRules):
         fitting = "\n".join(left)
         return "" if self._fault_of_text(fitting, code) else fitting
 
-    def replaced(self, stubs: str) -> tuple[str, ...]:
+    def substitutes(self, stubs: str) -> tuple[str, ...]:
         """Return other stubs in place of what an agent made up; modules required by name stay."""
         root = _root_of(stubs)
         nodes = root.named_children if root else []
@@ -62,7 +62,7 @@ class ScriptStubs(StubRules):
 
 
 def _names_of(statement: Node) -> set[str]:
-    return {name for one in (statement, *_declared_in(statement)) for name in bound_in(one)}
+    return {name for one in (statement, *_declarators(statement)) for name in bound_in(one)}
 
 
 def _root_of(text: str) -> Node | None:
@@ -72,19 +72,19 @@ def _root_of(text: str) -> Node | None:
         return None
 
 
-def _declared_in(statement: Node) -> list[Node]:
+def _declarators(statement: Node) -> list[Node]:
     parts = statement.named_children if statement.type in _DECLARATIONS else []
     return [part for part in parts if part.type == "variable_declarator"]
 
 
 def _is_import(statement: Node) -> bool:
-    values = [one.child_by_field_name("value") for one in _declared_in(statement)]
+    values = [one.child_by_field_name("value") for one in _declarators(statement)]
     return bool(values) and all(one and text_of(one).startswith("require(") for one in values)
 
 
 def _statement_faults(node: Node, code: str, lacking: Collection[str]) -> Iterator[str]:
     """Yield why a statement may not stand outside functions, or bind what it binds."""
-    declared = _declared_in(node)
+    declared = _declarators(node)
     is_valued = all(one.child_by_field_name("value") for one in declared)
     if node.type not in _DEFINITIONS or not is_valued:
         yield f"line {node.start_point.row + 1} is no require, definition or constant"
@@ -106,7 +106,7 @@ def _tree_faults(root: Node, lacking: Collection[str]) -> Iterator[str]:
 
 
 def _word_of(node: Node) -> str:
-    """Return what a node has that no definition needs, "" for nothing."""
+    """Return the part of a node that no definition needs, "" for none."""
     text, field = text_of(node), node.child_by_field_name("left")
     if node.type == "identifier" and text in _NAMES:
         return text

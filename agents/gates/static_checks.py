@@ -53,22 +53,18 @@ def faults_of(program: str, code: str) -> dict[Gate, str]:
     except SyntaxError as error:
         return {Gate.READABLE: f"the program is no Python 3.11: {error}"}
     try:
-        return _faults_of_tree(tree, names_defined_by(code))
+        names, target_names = DottedNames(tree), names_defined_by(code)
+        faults = {
+            Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
+            Gate.LETS_ASSERTIONS_FAIL: hidden_failure_in(tree, target_names),
+            Gate.DEMANDS_VALUES: _asserts_nothing(tree),
+            Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
+            Gate.IGNORES_SPELLING: _reads_code(tree, names),
+        }
     except RecursionError:
         return {Gate.READABLE: "the program is nested too deeply to be checked"}
     except UNREADABLE as error:
         return {Gate.READABLE: f"the program cannot be checked: {error}"}
-
-
-def _faults_of_tree(tree: ast.Module, target_names: frozenset[str]) -> dict[Gate, str]:
-    names = DottedNames(tree)
-    faults = {
-        Gate.LEAVES_TARGET_ALONE: _redefines_target(tree, names, target_names),
-        Gate.LETS_ASSERTIONS_FAIL: hidden_failure_in(tree, target_names),
-        Gate.DEMANDS_VALUES: _asserts_nothing(tree),
-        Gate.NEEDS_NOTHING_OUTSIDE: _is_nondeterministic(tree, names),
-        Gate.IGNORES_SPELLING: _reads_code(tree, names),
-    }
     return {gate: fault for gate, fault in faults.items() if fault}
 
 
@@ -97,7 +93,7 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
     for node in ast.walk(tree):
         if _is_name_space(node, names):
             return f"line {getattr(node, 'lineno', 0)} takes target's names as a dictionary"
-        if changed := replaced.intersection(_changed_by(node, names)):
+        if changed := replaced.intersection(_modified_names(node, names)):
             return f"line {getattr(node, 'lineno', 0)} replaces {min(changed)}"
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == _TARGET:
@@ -108,7 +104,7 @@ def _redefines_target(tree: ast.Module, names: DottedNames, target_names: frozen
 
 
 def sets_on_modules(program: str) -> str:
-    """Return where a program sets something on a module, "" for nowhere.
+    """Return the place where a program sets something on a module, "" for nowhere.
 
     An isolated process of the code does not see that.
     """
@@ -117,7 +113,7 @@ def sets_on_modules(program: str) -> str:
     imports = (alias for node in nodes if isinstance(node, ast.Import) for alias in node.names)
     modules = {alias.name.partition(".")[0] for alias in imports} - {"sys"}
     for node in nodes:
-        for changed in _changed_by(node, names):
+        for changed in _modified_names(node, names):
             is_set = isinstance(node, ast.Attribute) and changed.partition(".")[0] in modules
             if is_set or changed.startswith(f"{_TARGET}."):
                 return f"line {getattr(node, 'lineno', 0)} sets {changed}"
@@ -158,7 +154,7 @@ def _is_name_space(node: ast.AST, names: DottedNames) -> bool:
     return False
 
 
-def _changed_by(node: ast.AST, names: DottedNames) -> Iterator[str]:
+def _modified_names(node: ast.AST, names: DottedNames) -> Iterator[str]:
     """Yield the dotted names that a node binds or deletes, or a call patches."""
     if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
         yield names.of(node) or ast.unparse(node)

@@ -120,7 +120,7 @@ def _faults_of_tree(tree: ast.Module, lacking: Collection[str]) -> Iterator[str]
         if isinstance(node, ast.Import | ast.ImportFrom):
             imported.update(names_bound_by(node))
     for node in ast.walk(tree):
-        words = _module_of(node, lacking), _word_of(node, names, lacking), _changed(node, imported)
+        words = _module_of(node, lacking), _word_of(node, names, lacking), _change(node, imported)
         yield from (f"line {getattr(node, 'lineno', 0)} has {word}" for word in words if word)
 
 
@@ -157,7 +157,7 @@ def _word_of(node: ast.AST, names: DottedNames, lacking: Collection[str]) -> str
     return ""
 
 
-def _changed(node: ast.AST, imported: Collection[str]) -> str:
+def _change(node: ast.AST, imported: Collection[str]) -> str:
     """Return the import or the built-in name of which a node changes a part, "" for none."""
     if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
         return ""

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from agents.evidence import Draft, RunEvidence, evidence_of
 from agents.gates.gates import Gate, ProgramRules
@@ -27,6 +28,16 @@ _COUNTS = {"outcome", "error_type", "tests_run", "asserts_executed", "target_cal
 _FEWEST_MUTANTS = 12  # where the code has so many: of fewer the score says little
 _SPARE = 2  # times as many are made, since some change nothing that counts
 _TIMES_AS_LONG = 10  # a mutant may take as the program's first run, and no less than the settings'
+
+
+class ProgramRun(NamedTuple):
+    """The run that is validated."""
+
+    code: str  # under test
+    draft: Draft
+    result: ExecutionResult
+    box: Box
+    limit: float  # seconds for a run on a mutant
 
 
 @dataclass(frozen=True)
@@ -62,26 +73,27 @@ class OracleValidator:
         outcome = rules.outcome_of(result, draft.program, code, draft.support_code)
         evidence = evidence_of(result, outcome)
         faults = rules.faults_of(draft.program, code) | _faults_of_run(result, evidence)
+        limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
+        run = ProgramRun(code, draft, result, box, limit)
         if not faults:
-            faults |= await self._faults_of_repetition(draft, result, box)
+            faults |= await self._faults_of_repetition(run)
         if not faults and by_stubs is None:
             by_stubs = await self.failures_by_stubs(pair, draft, result, box)
         if not faults and by_stubs:
             faults = {Gate.KILLS_MUTANTS: _BY_STUBS}
         if faults or evidence is not RunEvidence.PASSED:
             return OracleReport(faults=faults)
-        limit = max(self.settings.mutant_timeout_s, _TIMES_AS_LONG * result.seconds)
-        report, faults = await self._run_on_mutants(code, draft, result, limit, box)
+        report, faults = await self._run_on_mutants(run)
         judged = report.judged
         if not faults and (faults := self._faults_of_mutant_runs(report, judged)):
-            report = await self._reached(code, draft, report, limit, box)
+            report = await self._drop_unreached(report, run)
             faults = self._faults_of_mutant_runs(report, judged)
         is_blind = Gate.KILLS_MUTANTS in faults and not report.killed
-        if is_blind and await self._rests_on_stubs(pair, draft, limit, box):
+        if is_blind and await self._rests_on_stubs(run):
             return OracleReport(faults={Gate.KILLS_MUTANTS: _ON_STUBS})
-        if faults := faults or await self._faults_of_emptiness(code, draft, limit, box):
+        if faults := faults or await self._faults_of_emptiness(run):
             return report.model_copy(update={"faults": faults})
-        return report.model_copy(update=await self._run_apart(code, draft, result, box))
+        return report.model_copy(update=await self._run_apart(run))
 
     async def failures_by_stubs(
         self, pair: Pair, draft: Draft, result: ExecutionResult, box: Box
@@ -92,121 +104,115 @@ class OracleValidator:
         """
         failed = _failures(result)
         same = failed
-        for other in self.rules.stubs.replaced(draft.support_code) if failed else ():
-            changed = draft.model_copy(update={"support_code": other})
-            code = self._module_of(pair.code.text, changed)
+        for other in self.rules.stubs.substitutes(draft.support_code) if failed else ():
+            code = self._module_of(pair.code.text, other)
             same = same & _failures(await box.run(draft.program, code=code))
         return frozenset(name for name, *_ in failed - same)
 
-    def _mutants_of(self, code: str, draft: Draft) -> Sequence[Mutant]:
-        limit = max(_FEWEST_MUTANTS, self.settings.mutants)
-        plain = self.rules.without_messages(code)
-        made = self._own_mutants(self.language.mutants_of(code, _SPARE * limit), draft)
-        matter = (mutant for mutant in made if self.rules.without_messages(mutant.code) != plain)
-        return tuple(islice(matter, limit))
-
     def _own_mutants(self, mutants: Sequence[Mutant], draft: Draft) -> list[Mutant]:
         """Return mutants, where stubs may do the work without those that drop what they give."""
-        left_out = _OF_RESULTS if self.rules.stubs.replaced(draft.support_code) else ()
+        left_out = _OF_RESULTS if self.rules.stubs.substitutes(draft.support_code) else ()
         return [mutant for mutant in mutants if mutant.kind not in left_out]
 
-    async def _run_apart(
-        self, code: str, draft: Draft, result: ExecutionResult, box: Box
-    ) -> dict[str, object]:
+    async def _run_apart(self, run: ProgramRun) -> dict[str, object]:
         """Return the report's fields for a run with the code under test in its own process."""
-        apart = await box.run(draft.program, isolated=True)
+        program, box = run.draft.program, run.box
+        apart = await box.run(program, isolated=True)
         if apart.outcome == "raised" and apart.error_type == NOT_SEPARABLE:
             return {"protection": "shared", "unprotected_because": apart.message[:500]}
-        if _what_was_tested(apart) == _what_was_tested(result):
-            if self.rules.expects_by_arguments(draft.program, code):
-                copied = await box.run(draft.program, isolated="on_copies")
-                if _what_was_tested(copied) != _what_was_tested(result):
+        if _tested_result(apart) == _tested_result(run.result):
+            if self.rules.expects_by_arguments(program, run.code):
+                copied = await box.run(program, isolated="on_copies")
+                if _tested_result(copied) != _tested_result(run.result):
                     return {"faults": {Gate.PASSES_APART: _CHANGED}}
             return {"protection": "separate"}
-        if place := self.rules.sets_on_modules(draft.program):
+        if place := self.rules.sets_on_modules(program):
             return {"protection": "shared", "unprotected_because": place[:500]}
         ends = f"{apart.outcome}: {apart.message}" if apart.message else apart.outcome
         fault = f"with the code under test in a process of its own the program ends by {ends}"
         return {"faults": {Gate.PASSES_APART: fault}}
 
-    async def _faults_of_repetition(
-        self, draft: Draft, result: ExecutionResult, box: Box
-    ) -> dict[Gate, str]:
-        again = await box.run(draft.program, hash_seed=_OTHER_HASH_SEED, clock=_OTHER_CLOCK)
-        if _what_repeats(again) == _what_repeats(result):
+    async def _faults_of_repetition(self, run: ProgramRun) -> dict[Gate, str]:
+        program, result = run.draft.program, run.result
+        again = await run.box.run(program, hash_seed=_OTHER_HASH_SEED, clock=_OTHER_CLOCK)
+        if _repeatable_result(again) == _repeatable_result(result):
             return {}
         ends = f"{result.outcome} with {result.asserts_executed} asserts, then {again.outcome} "
         return {Gate.REPEATS: f"two runs differ: {ends}with {again.asserts_executed}"}
 
-    async def _run_on_mutants(
-        self, code: str, draft: Draft, result: ExecutionResult, limit: float, box: Box
-    ) -> tuple[OracleReport, dict[Gate, str]]:
+    async def _run_on_mutants(self, run: ProgramRun) -> tuple[OracleReport, dict[Gate, str]]:
         """Run the program on mutants, on strong ones where too few of the others fell.
 
         Between them it is run on the control, at a place that it cannot know by counting.
         """
 
-        async def run(mutant: Mutant) -> MutantRun:
+        async def mutant_run(mutant: Mutant) -> MutantRun:
             change = f"line {mutant.line}: {mutant.change}"
             outcome: Outcome = "timeout"
             with contextlib.suppress(MachineBusyError):  # twice: its end says nothing
-                outcome = await self._run_on(mutant.code, draft, limit, box)
+                outcome = await self._run_on(mutant.code, run)
             return MutantRun(line=mutant.line, change=change, outcome=outcome)
 
-        mutants = self._mutants_of(code, draft)
+        code, draft = run.code, run.draft
+        limit = max(_FEWEST_MUTANTS, self.settings.mutants)
+        plain = self.rules.without_messages(code)
+        made = self._own_mutants(self.language.mutants_of(code, _SPARE * limit), draft)
+        matter = (mutant for mutant in made if self.rules.without_messages(mutant.code) != plain)
+        mutants = tuple(islice(matter, limit))
         place = int(mark(draft.program), 16) % (len(mutants) + 1)
-        runs = [await run(mutant) for mutant in mutants[:place]]
-        faults = await self._faults_of_control(code, draft, result, box)
+        runs = [await mutant_run(mutant) for mutant in mutants[:place]]
+        faults = await self._faults_of_control(run)
         if faults:
             return OracleReport(trials=tuple(runs)), faults
-        runs += [await run(mutant) for mutant in mutants[place:]]
+        runs += [await mutant_run(mutant) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
         if report.killed < self.settings.min_killed:
             strong = self.language.strong_mutants_of(code, self.settings.mutants)
             for mutant in self._own_mutants(strong, draft):
-                report = OracleReport(trials=(*report.trials, await run(mutant)))
+                report = OracleReport(trials=(*report.trials, await mutant_run(mutant)))
                 if report.killed >= self.settings.min_killed:
                     break
         return report, {}
 
-    async def _rests_on_stubs(self, pair: Pair, draft: Draft, limit: float, box: Box) -> bool:
+    async def _rests_on_stubs(self, run: ProgramRun) -> bool:
         """Return True if a mistake in the stubs fails a program that none in the code fails."""
+        draft = run.draft
         for mutant in self.language.mutants_of(draft.support_code, self.settings.mutants):
-            broken = draft.model_copy(update={"support_code": mutant.code})
-            code = self._module_of(pair.code.text, broken)
-            result = await box.run(draft.program, code=code, timeout_s=limit)
+            code = self._module_of(run.code, mutant.code)
+            result = await run.box.run(draft.program, code=code, timeout_s=run.limit)
             if result.outcome == "assertion_failed":
                 return True
         return False
 
-    async def _faults_of_control(
-        self, code: str, draft: Draft, result: ExecutionResult, box: Box
-    ) -> dict[Gate, str]:
-        """Return True if the program ends otherwise on the same code in another text."""
-        control = self.language.renamed_equivalent(code)
-        run = await box.run(draft.program, code=self._module_of(control, draft))
-        if _what_repeats(run) == _what_repeats(result):
+    async def _faults_of_control(self, run: ProgramRun) -> dict[Gate, str]:
+        """Return the fault of a program that ends otherwise on the same code in another text."""
+        control, draft = self.language.renamed_equivalent(run.code), run.draft
+        module = self._module_of(control, draft.support_code)
+        again = await run.box.run(draft.program, code=module)
+        if _repeatable_result(again) == _repeatable_result(run.result):
             return {}
-        fault = f"the same code, spelt otherwise, ended with {run.outcome}, not {result.outcome}"
+        fault = (
+            f"the same code, spelt otherwise, ended with {again.outcome}, not {run.result.outcome}"
+        )
         return {Gate.IGNORES_SPELLING: f"{fault}; test what it does, not how it is written"}
 
-    async def _faults_of_emptiness(
-        self, code: str, draft: Draft, limit: float, box: Box
-    ) -> dict[Gate, str]:
-        """Return True if a program passes where nothing is returned in place of something."""
+    async def _faults_of_emptiness(self, run: ProgramRun) -> dict[Gate, str]:
+        """Return the fault of a program that passes where nothing is returned for something."""
 
         async def fails(texts: Sequence[str]) -> bool:
             for text in texts:
-                if await self._run_on(text, draft, limit, box) != "passed":
+                if await self._run_on(text, run) != "passed":
                     return True
             return False
 
         for way in ("empty", "empty inside"):
-            emptied, telling = (self._returning(code, [way], tells=one) for one in (False, True))
+            emptied, telling = (
+                self._returning(run.code, [way], tells=one) for one in (False, True)
+            )
             if not await fails(emptied) and await fails(telling):
-                looks = await fails(self._returning(code, self.language.unseen))
+                looks = await fails(self._returning(run.code, self.language.unseen))
                 return {Gate.KILLS_MUTANTS: _MAY_BE_EMPTY} if looks else {}
-        return await self._faults_of_nothing(code, draft, limit, box)
+        return await self._faults_of_nothing(run)
 
     def _returning(self, code: str, ways: Sequence[str], *, tells: bool = False) -> list[str]:
         """Return code that returns otherwise in each way that there is for it."""
@@ -216,51 +222,47 @@ class OracleValidator:
             return []
         return [text for text in made if text]
 
-    async def _faults_of_nothing(
-        self, code: str, draft: Draft, limit: float, box: Box
-    ) -> dict[Gate, str]:
-        """Return True if a program judges a value that is always empty without asking for that.
+    async def _faults_of_nothing(self, run: ProgramRun) -> dict[Gate, str]:
+        """Return the fault of a program that judges an always empty value, and does not ask so.
 
         One that passes whatever is in the value judges what else the code has done.
         """
         ends: list[str] = []
+        code, program = run.code, run.draft.program
         telling = self._returning(code, ["full"], tells=True)
         for text in (*telling, *self._returning(code, self.language.filled)):
-            module = self._module_of(text, draft)
-            result = await box.run(draft.program, code=module, timeout_s=limit)
+            module = self._module_of(text, run.draft.support_code)
+            result = await run.box.run(program, code=module, timeout_s=run.limit)
             ends.append(result.outcome)
             if len(ends) < _JUDGED and result.outcome == "passed":
                 return {}
         is_noticed = ends[_JUDGED - 1 :] == ["assertion_failed"]
-        if not ends or is_noticed or self.rules.demands_emptiness(draft.program, code):
+        if not ends or is_noticed or self.rules.demands_emptiness(program, code):
             return {}
         return {Gate.KILLS_MUTANTS: _IS_EMPTY}
 
-    async def _run_on(self, code: str, draft: Draft, limit: float, box: Box) -> Outcome:
-        """Return how a program ends on changed code, in at most ``limit`` seconds."""
-        module = self._module_of(code, draft)
-        result = await box.run(draft.program, code=module, timeout_s=limit)
+    async def _run_on(self, code: str, run: ProgramRun) -> Outcome:
+        """Return the outcome of a program on changed code, within the limit."""
+        module = self._module_of(code, run.draft.support_code)
+        result = await run.box.run(run.draft.program, code=module, timeout_s=run.limit)
         is_by_value = result.outcome == "raised" and self.rules.raised_in_program(result)
         return "assertion_failed" if is_by_value else result.outcome
 
-    def _module_of(self, code: str, draft: Draft) -> str:
-        stubs = draft.support_code
+    def _module_of(self, code: str, stubs: str) -> str:
         return self.language.with_support_code(code, stubs, scaffolding=self.scaffolding)
 
-    async def _reached(
-        self, code: str, draft: Draft, report: OracleReport, limit: float, box: Box
-    ) -> OracleReport:
+    async def _drop_unreached(self, report: OracleReport, run: ProgramRun) -> OracleReport:
         """Return a report without survivors in lines that the program does not run on the code."""
         unseen: set[int] = set()
-        for line in {run.line for run in report.trials if run.outcome == "passed"}:
-            stopping = self.language.stopping_at(code, line)
-            if stopping and await self._run_on(stopping, draft, limit, box) == "passed":
+        for line in {one.line for one in report.trials if one.outcome == "passed"}:
+            stopping = self.language.stopping_at(run.code, line)
+            if stopping and await self._run_on(stopping, run) == "passed":
                 unseen.add(line)
-        left = (run for run in report.trials if run.outcome != "passed" or run.line not in unseen)
+        left = (one for one in report.trials if one.outcome != "passed" or one.line not in unseen)
         return report.model_copy(update={"trials": tuple(left)})
 
     def _faults_of_mutant_runs(self, report: OracleReport, judged: int) -> dict[Gate, str]:
-        """Return True if too few mutants fell: no single survivor speaks against a program.
+        """Return the fault of too few killed mutants: no single survivor is one.
 
         Args:
             report: The runs, all or those in lines that the program runs.
@@ -274,12 +276,12 @@ class OracleValidator:
         return {Gate.KILLS_MUTANTS: f"only {killed} with one mistake each failed it"}
 
 
-def _what_repeats(result: ExecutionResult) -> tuple[object, ...]:
+def _repeatable_result(result: ExecutionResult) -> tuple[object, ...]:
     """Return the fields that two runs of one program share."""
     return result.model_dump(include=_COUNTS), _outcomes(result)
 
 
-def _what_was_tested(result: ExecutionResult) -> tuple[object, ...]:
+def _tested_result(result: ExecutionResult) -> tuple[object, ...]:
     """Return the fields compared between in-process and isolated runs."""
     return result.outcome, result.tests_run, result.asserts_executed, _outcomes(result)
 
@@ -289,7 +291,7 @@ def _outcomes(result: ExecutionResult) -> list[tuple[str, str]]:
 
 
 def _failures(result: ExecutionResult) -> set[tuple[str, str, str]]:
-    """Return how each failed test ended, or the program outside of them."""
+    """Return the end of each failed test, or of the program outside of them."""
     ends = [(one.name, one.outcome, one.message) for one in result.tests if one.outcome != "passed"]
     is_outside = result.outcome != "passed" and not ends
     return {*ends, *([("", result.outcome, result.message)] if is_outside else [])}

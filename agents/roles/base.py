@@ -33,8 +33,6 @@ class Agent(Generic[ReplyType]):
 _ON_STUBS = (
     "An agent put this before the code, for names that it lacks: it is not the code's own doing."
 )
-
-
 _STUBS = (
     '"beside": source of these names alone: imports, else stand-ins that do nothing, else left out.'
 )

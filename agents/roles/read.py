@@ -25,7 +25,7 @@ class Screener(Agent[Screening]):
     reply_type = Screening
 
     async def screen(self, pair: Pair) -> Screening:
-        """Return True if the pair is clear."""
+        """Return the screening, with whether the pair is clear."""
         return await self._ask(pair_section(pair, self._model.code_limit))
 
 

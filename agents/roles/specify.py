@@ -249,12 +249,12 @@ class ClaimsArbiter(Agent[ClaimsJudgement]):
 
 
 def call_lines(runs: Sequence[ClaimRun], read: Mapping[Claim, str]) -> str:
-    """Return what the code gave for each claim, one a line, and what its reader demands."""
-    return "\n".join(_line(run, read.get(run.claim, "")) for run in runs)
-
-
-def _line(run: ClaimRun, read: str) -> str:
-    # What a code gives has no line and no part of one of its own.
-    gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".replace("|", "¦").splitlines()).strip()
-    reader = f" | a reader who saw no code demands {' '.join(read.splitlines())}" if read else ""
-    return f"{run.claim} | the code {gave}{reader}"
+    """Return a line for each claim: what the code gave, and what its reader demands."""
+    lines = []
+    for run in runs:
+        # What a code gives has no line and no part of one of its own.
+        gave = " ".join(f"{_GAVE[run.outcome]} {run.gave}".replace("|", "¦").splitlines()).strip()
+        value = read.get(run.claim, "")
+        said = f" | a reader who saw no code demands {' '.join(value.splitlines())}"
+        lines.append(f"{run.claim} | the code {gave}{said if value else ''}")
+    return "\n".join(lines)

@@ -73,7 +73,7 @@ class Writer(Agent[Composition]):
             fence("why it proves nothing", shorten(reason, limit)),
             self.once_more,
         )
-        return (await self._ask("\n".join(parts))).draft_for(pair).in_the_box_of(draft)
+        return (await self._ask("\n".join(parts))).draft_for(pair).inherit_installations(draft)
 
 
 class GatedWriter(Writer):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agents.claims.claim import claims_in, same_value, states_value
 from agents.claims.literals import UnknownValueError, literal_eval, normalised
-from agents.claims.values import alike, to_plain
+from agents.claims.values import approx_equal, to_plain
 from agents.roles.specify import DemandedValue
 from tests.agents.claims.test_claim import VALUES
 
@@ -66,7 +66,7 @@ def test_a_sum_has_the_value_that_python_gives_it_or_none(text: str) -> None:
         known = literal_eval(text)
     except UnknownValueError:
         return
-    assert alike(to_plain(known), to_plain(eval(text)))
+    assert approx_equal(to_plain(known), to_plain(eval(text)))
 
 
 def test_what_is_large_or_would_have_to_be_run_has_no_known_value() -> None:

@@ -218,14 +218,14 @@ def test_names_of_code_program_and_parameters_do_not_hide_one_another(adapter: s
 
 def test_what_was_given_is_read_to_its_end() -> None:
     given = "'a (line 1: assert b) \\n (line 2: c)'"
-    message = f"gave {given} (line 70: assert alike(given, demanded)"
+    message = f"gave {given} (line 70: assert approx_equal(given, demanded)"
     case = CaseResult(name="test_claim_1", outcome="assertion_failed", message=message)
     result = ExecutionResult(outcome="assertion_failed", tests=(case,))
     (run,) = claim_runs([Claim(arguments="1", value="2")], result)
     assert (run.outcome, run.gave) == ("failed", given)
 
 
-OWN_LINE = " (line 70: assert alike(given, expected), difference(given, expected))"
+OWN_LINE = " (line 70: assert approx_equal(given, expected), difference(given, expected))"
 OTHER_LINE = " (line 60: return look(adapted_answer(*arguments)))"
 
 
@@ -311,7 +311,7 @@ def test_arguments_of_a_shape_that_the_code_never_takes_are_no_failure(
         CaseResult(
             name=f"test_claim_{number}",
             outcome="assertion_failed" if given else "passed",
-            message=f"gave {given} (line 7: assert alike(given, demanded)",
+            message=f"gave {given} (line 7: assert approx_equal(given, demanded)",
         )
         for number, given in enumerate(gave, 1)
     )

@@ -15,7 +15,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.claims.values import alike, canonical_strings, relaxed_equal, text_of, to_plain
+from agents.claims.values import approx_equal, canonical_strings, relaxed_equal, text_of, to_plain
 
 NAN = float("nan")
 LITERALS = st.recursive(
@@ -37,8 +37,8 @@ def test_what_is_equal_but_for_kind_and_last_digits_is_alike() -> None:
         ({"a": 1}.items(), [("a", 1)]), (iter("ab"), ["a", "b"]), (range(3), [0, 1, 2]),
     ]:  # fmt: skip
         first, second = to_plain(one), to_plain(other)
-        assert alike([first], [second]), (one, other)
-        assert alike([second], [first]), (one, other)
+        assert approx_equal([first], [second]), (one, other)
+        assert approx_equal([second], [first]), (one, other)
 
 
 def refilled(*contents: list[int]) -> Iterator[list[int]]:
@@ -69,8 +69,8 @@ def test_what_differs_is_not_alike() -> None:
         (None, False), (None, "None"), ("", 0), ([[1], 2], [1, [2]]), ({"a": 1}, {"a": 2}),
         ("raises ValueError", ("raises", "raises ValueError")),
     ]:  # fmt: skip
-        assert not alike(to_plain(one), to_plain(other))
-        assert not alike(to_plain(other), to_plain(one))
+        assert not approx_equal(to_plain(one), to_plain(other))
+        assert not approx_equal(to_plain(other), to_plain(one))
 
 
 def test_another_form_is_pairs_for_keys_or_a_path_for_its_name() -> None:
@@ -96,7 +96,7 @@ def test_another_value_is_no_other_form() -> None:
 
 @given(LITERALS)
 def test_a_value_is_alike_itself_and_has_a_text(value: object) -> None:
-    assert alike(to_plain(value), to_plain(value))
+    assert approx_equal(to_plain(value), to_plain(value))
     assert relaxed_equal(to_plain(value), to_plain(value))
     assert type(text_of(to_plain(value))) is str
 
@@ -130,8 +130,8 @@ def test_no_object_of_the_code_says_whether_it_is_equal() -> None:
             return 1.0
 
     for value in (Agreeing("1"), Number(2.5)):
-        assert not alike(to_plain(value), to_plain(7))
-        assert not alike(to_plain([value]), to_plain(["7"]))
+        assert not approx_equal(to_plain(value), to_plain(7))
+        assert not approx_equal(to_plain([value]), to_plain(["7"]))
     assert {type(text_of(to_plain(one))) for one in (Shown(), Number(2.5), Agreeing("1"))} == {str}
     parts = to_plain([Number(2.5), Agreeing("1")])
     assert isinstance(parts, list)
@@ -165,6 +165,6 @@ def test_no_object_of_the_code_says_what_it_is() -> None:
     for kind in kinds:
         lie = agreeing(kind)
         for demanded in (7, 7.0, True, "7", b"7", None, [7], {7: 7}, {7}, "object", [], {}):
-            assert not alike(to_plain(lie), to_plain(demanded)), (kind, demanded)
-            assert not alike(to_plain([lie]), to_plain([demanded])), (kind, demanded)
+            assert not approx_equal(to_plain(lie), to_plain(demanded)), (kind, demanded)
+            assert not approx_equal(to_plain([lie]), to_plain([demanded])), (kind, demanded)
         assert type(canonical_strings(lie)[0]) is str

@@ -15,7 +15,7 @@ import pytest
 from agents import recipe_of
 from agents.claims.executed import is_claims_program
 from agents.claims.program import TEST
-from agents.committee.factory import build_committee
+from agents.committee.algorithm import build_committee
 from agents.committee.recipe import changed_parts, criterion_of, dependency_of
 from agents.llm.client import LanguageModel, OnCall, ignore_call
 from agents.llm.prompt import Prompt, system_text

@@ -9,9 +9,11 @@ from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.trace import Trace
 from agents.evidence import Draft
 from agents.gates.outcomes import PythonRules
+from agents.gates.syntax_tree_rules import JAVASCRIPT
 from agents.gates.validator import OracleValidator
 from agents.roles.write import BlindWriter
 from infra.errors import BoxLostError, ModelRefusedError
+from infra.languages.javascript import JavaScript
 from infra.languages.python import Python
 from infra.records import ExecutionResult, Pair
 from infra.settings import Configuration, GateSettings
@@ -26,7 +28,7 @@ from tests.agents.committee.test_configurations import (
     written_blind,
 )
 from tests.agents.conftest import IN_DOUBT, Bench, rule
-from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, raised
+from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, lacks, raised
 
 GIVES_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
 
@@ -149,3 +151,28 @@ async def test_no_box_is_held_while_a_model_is_asked(bench: Bench, pair: Pair) -
     assert len(trace.calls) == box.releases == 1, "before the question to the blind writer"
     await BlindWriter(trace.model, Python()).write(pair)
     assert box.releases == 1, "none of a pair whose box is gone"
+
+
+async def test_a_program_that_lacks_ever_another_module_comes_to_an_end(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([])
+    trace, modules = Trace(bench.model()), [f"module_{number}" for number in range(30)]
+    sandbox = FakeSandbox(lambda _, installed: lacks(modules[len(installed)]), modules)
+    runner = testers.PairRunner(pair, sandbox.made_box(), trace, None)
+    attempt = await runner.run_and_validate(Draft(reading="r", program=GOOD), claims_ran=bool)
+    assert attempt.draft.requirements == tuple(modules[:20])
+    assert [run.result.missing_module for run in trace.executions] == modules[:21]
+    assert [len(run.repairs) for run in trace.executions] == [0, *[1] * 20]
+
+
+async def test_a_run_of_claims_is_kept_though_its_runs_with_other_stubs_break_off(
+    bench: Bench, pair: Pair
+) -> None:
+    bench.serve([])
+    trace, box = Trace(bench.model()), breaking(iter([FAILED])).made_box()
+    validator = OracleValidator(GateSettings(), JavaScript(), JAVASCRIPT)
+    draft = Draft(reading="r", program="p", support_code="const helper = () => 1;")
+    with pytest.raises(BoxLostError):
+        await testers.PairRunner(pair, box, trace, validator).run_and_validate(draft, bool)
+    assert [(run.result, run.oracle) for run in trace.executions] == [(FAILED, None)]

@@ -331,7 +331,7 @@ def test_anything_else_is_refused_beside_javascript(text: str) -> None:
 def test_what_an_agent_made_up_is_stood_in_for_and_imports_stay(
     stubs: str, language: str, kept: str, names: list[str]
 ) -> None:
-    made = rules_of(language).stubs.replaced(stubs)
+    made = rules_of(language).stubs.substitutes(stubs)
     assert len(made) == 2 * bool(names)
     for text in made:
         assert text.startswith(kept)

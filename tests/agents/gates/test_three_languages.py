@@ -13,7 +13,7 @@ import pytest
 from agents.claims.executed import EXECUTED
 from agents.evidence import Draft
 from agents.gates.gates import Gate
-from agents.gates.validator import OracleValidator
+from agents.gates.validator import OracleValidator, ProgramRun
 from infra.languages import language_named
 from infra.records import Record
 from infra.settings import GateSettings
@@ -59,8 +59,9 @@ async def faults_of(row: Row) -> list[tuple[str, Collection[str]]]:
             result = await box.run(program)
             assert result.outcome == "passed", (body, result)
             draft = Draft(reading="r", program=program)
-            faults = await validator._faults_of_emptiness(row.code, draft, 30.0, box)
-            apart = await validator._run_apart(row.code, draft, result, box)
+            run = ProgramRun(row.code, draft, result, box, 30.0)
+            faults = await validator._faults_of_emptiness(run)
+            apart = await validator._run_apart(run)
             changed = [Gate.PASSES_APART] if "faults" in apart else []
             found.append((body, [*faults, *changed]))
     return found

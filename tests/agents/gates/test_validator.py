@@ -12,7 +12,7 @@ from agents.claims.program import claim_runs, claims_program
 from agents.evidence import Attempt, Draft
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.outcomes import PythonRules
-from agents.gates.validator import OracleValidator
+from agents.gates.validator import OracleValidator, ProgramRun
 from infra.errors import MachineBusyError
 from infra.languages.python import Python
 from infra.languages.python.mutation import mutants_of
@@ -452,9 +452,10 @@ async def test_what_is_returned_empty_is_asked_for_where_it_is_judged(
         for body, is_void in {**EMPTY, **EFFECTS}[code]:
             name = "Basket as f" if "Basket" in code else "f"
             program = f"from target import {name}\ndef test_it():\n    {body}\n"
-            assert (await box.run(program)).outcome == "passed", body
-            draft = Draft(reading="r", program=program)
-            faults = await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box)
+            result = await box.run(program)
+            assert result.outcome == "passed", body
+            run = ProgramRun(code, Draft(reading="r", program=program), result, box, 5.0)
+            faults = await VALIDATOR._faults_of_emptiness(run)
             assert bool(faults) is is_void, (body, faults)
 
 
@@ -479,9 +480,10 @@ async def test_claims_of_effects_do_not_look_at_what_is_returned(
     claims = claims_in(OF_EFFECTS[code], 1)
     program = claims_program(claims, "def answer(x):\n    return f(x)", code)
     async with sandbox.box(code) as box:
-        assert (await box.run(program)).outcome == "passed"
-        draft = Draft(reading="r", program=program)
-        assert await VALIDATOR._faults_of_emptiness(code, draft, 5.0, box) == {}
+        result = await box.run(program)
+        assert result.outcome == "passed"
+        run = ProgramRun(code, Draft(reading="r", program=program), result, box, 5.0)
+        assert await VALIDATOR._faults_of_emptiness(run) == {}
 
 
 WRONG_EFFECTS = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.committee.factory import build_model
+from agents.committee.algorithm import build_model
 from agents.llm.prompt import Prompt, fence, pair_section
 from agents.llm.recorded import RecordedReplies, key_of
 from agents.roles.read import Screening
