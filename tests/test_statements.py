@@ -534,7 +534,7 @@ CONSTANTS = {
     "a known label: # are asked": (_GOLD, "ENOUGH", 1),
     "asks the model # packaged pairs": ("tasks/stages/check_model.py", "QUESTIONS", 1),
     "less than # MiB free": ("agents/llm/ledger.py", "_ROOM_MB", 1),
-    "nothing is heard for # seconds": ("tasks/stages/annotate/journal_owner.py", "_SILENT_S", 1),
+    "nothing is heard for # seconds": ("tasks/stages/annotate/ledger_actor.py", "_SILENT_S", 1),
     "shards of # or more": ("tasks/stages/annotate/shards.py", "_SHARD_PAIRS", 1),
     "after # days it fails": ("flows/runtime/approval.py", "_PATIENCE_S", 24 * 3600),
     "Fewer than # texts are embedded": ("tasks/stages/embed.py", "_FEW", 1),
