@@ -11,6 +11,7 @@ from infra.store.runs import require_no_writer
 from tasks.corpus.composed import Readable
 from tasks.runtime.checked import ValidatedInputs, check
 from tasks.runtime.input_checks import check_judging, check_lines, check_source, unnamed_input
+from tasks.sources import lacks_written
 from tasks.stages.collect import stored_collections
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate", "generate", "study")
@@ -28,6 +29,8 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> Vali
         settings.llm.require_model()
     needs = check_judging if command in _JUDGE else check_source
     ready = _checked(settings, needs, is_plan=is_plan)
+    if command in _READ_THE_SOURCE and lacks_written(ready.settings.source):
+        settings.llm.require_model()
     if settings.preset and settings.publish.include_unlicensed:
         say("code of unknown or forbidding licences is exported: keep it for private use")
     if not is_plan:

@@ -206,13 +206,14 @@ def repair(
     """
     settings = settings_of(repair, locals())
     settings.llm.require_model()
-    from flows.cli.evaluation import print_repair
     from tasks.runtime.input_checks import check_comparison
 
     needs = partial(check_comparison, benchmarks=[benchmark])
     done = _result(
         "repair", settings, needs, judges=not plan, benchmark=benchmark, pool=pool, plan=plan
     )
+    from flows.cli.evaluation import print_repair
+
     print_repair(done)
 
 
@@ -295,7 +296,6 @@ def leaderboard(
     settings = settings_of(leaderboard, locals())
     if annotate_unjudged:
         settings.llm.require_model()
-    from flows.cli.evaluation import print_leaderboard
     from infra.store.benchmarks import only_benchmark
     from tasks.runtime.input_checks import check_comparison
 
@@ -305,6 +305,8 @@ def leaderboard(
         partial(check_comparison, benchmarks=[folder], runs=runs or ()), judges=annotate_unjudged,
         benchmark=benchmark, runs=runs or (), annotate_unjudged=annotate_unjudged,
     )  # fmt: skip
+    from flows.cli.evaluation import print_leaderboard
+
     print_leaderboard(written)
 
 
@@ -321,11 +323,12 @@ def diff(
 ) -> None:  # fmt: skip
     """Compare two versions of a benchmark: queries, code, labels, scores of named methods."""
     settings = settings_of(diff, locals())
-    from flows.cli.evaluation import print_difference
     from tasks.runtime.input_checks import check_comparison
 
     needs = partial(check_comparison, benchmarks=[before, after])
     written = _result("diff", settings, needs, before=before, after=after)
+    from flows.cli.evaluation import print_difference
+
     print_difference(written, is_scored=bool(settings.evaluation.methods))
 
 
@@ -346,11 +349,13 @@ def estimate(
     known.
     """
     settings = settings_of(estimate, locals())
-    from flows.cli.evaluation import print_estimate
     from tasks.stages.estimate import open_input
 
     needs = partial(open_input, train=train, queries=queries)
-    print_estimate(_result("estimate", settings, needs, train=train, queries=queries))
+    written = _result("estimate", settings, needs, train=train, queries=queries)
+    from flows.cli.evaluation import print_estimate
+
+    print_estimate(written)
 
 
 @command(
@@ -372,11 +377,13 @@ def train(
     A killed run goes on from its last checkpoint and ends with the same weights.
     """
     settings = settings_of(train, locals())
-    from flows.cli.evaluation import print_training
     from tasks.stages.train import open_input
 
     needs = partial(open_input, data=data, test=test)
-    print_training(_result("train", settings, needs, data=data, test=test))
+    written = _result("train", settings, needs, data=data, test=test)
+    from flows.cli.evaluation import print_training
+
+    print_training(written)
 
 
 @command(
@@ -438,10 +445,12 @@ def study_kape(
     """
     settings = settings_of(study_kape, locals())
     named = o.folders("--data", data)
-    from flows.cli.evaluation import print_kape
     from tasks.stages.study.kape import open_data
 
-    print_kape(_result("study_kape", settings, partial(open_data, data=named), data=named))
+    folder = _result("study_kape", settings, partial(open_data, data=named), data=named)
+    from flows.cli.evaluation import print_kape
+
+    print_kape(folder)
 
 
 @command(
@@ -464,13 +473,14 @@ def study_training(
     """
     settings = settings_of(study_training, locals())
     named = o.folders("--data", data)
-    from flows.cli.evaluation import print_training_study
     from tasks.stages.study.training import open_data
 
     folder = _result(
         "study_training", settings, partial(open_data, data=named, test=test, bases=bases),
         bases=tuple(bases), data=named, test=test, seeds=seeds,
     )  # fmt: skip
+    from flows.cli.evaluation import print_training_study
+
     print_training_study(folder)
 
 

@@ -34,36 +34,32 @@ from tasks.suites import suites
 from tasks.training.models import models
 
 _MOST_NAMED = 10
-_REGISTRIES: Mapping[str, tuple[Registry[Any], ...]] = {
-    "sources": (sources,),
-    "filters": (filters,),
-    "formats": (formats,),
-    "encoders": (encoders,),
-    "methods": (retrievers, encoders),
-    "metrics": (metrics,),
-    "models": (models,),
-    "suites": (suites,),
-    "studies": (studies,),
-    "estimators": (estimators,),
-    "languages": (languages,),
+_REGISTRIES: Mapping[str, Registry[Any]] = {
+    "sources": sources,
+    "filters": filters,
+    "formats": formats,
+    "methods": retrievers,
+    "metrics": metrics,
+    "models": models,
+    "suites": suites,
+    "studies": studies,
+    "estimators": estimators,
+    "languages": languages,
 }
 
 
 def names(kind: str) -> None:
     """Print the names of one kind, a line each, with what they mean."""
-    if kind == "encoders":
-        listed = {name: _model_of(encoders.get(name).spec) for name in encoders}
-        typer.echo(f"Others: {SYNTAX}.\n", err=True)
-    elif kind == "configurations":
+    if kind == "configurations":
         listed = cast("dict[str, str]", dict(CONFIGURATION_SUMMARIES))
     elif kind == "presets":
         listed = {name: load_preset(name).about for name in preset_names()}
     else:
-        listed = {
-            name: _summary(registry.get(name))
-            for registry in _REGISTRIES[kind]
-            for name in registry
-        }
+        registry = _REGISTRIES.get(kind, ())
+        listed = {name: _summary(registry.get(name)) for name in registry}
+    if kind in {"encoders", "methods"}:
+        listed |= {name: _model_of(encoders.get(name).spec) for name in encoders}
+        typer.echo(f"Others: {SYNTAX}.\n", err=True)
     width = max(map(len, listed), default=0)
     for name, about in listed.items():
         typer.echo(f"{name:<{width}}  {about}".rstrip())
@@ -76,7 +72,11 @@ def _model_of(spec: EncoderSpec) -> str:
 
 def _summary(factory: Callable[..., object]) -> str:
     """Return a plug-in's own description in a line, "" without one."""
-    return (getattr(factory, "about", "") or factory.__doc__ or "").partition("\n")[0]
+    return (
+        (getattr(factory, "about", "") or factory.__doc__ or "")
+        .partition("\n")[0]
+        .replace("``", "`")
+    )
 
 
 def settings(chosen: Settings) -> None:

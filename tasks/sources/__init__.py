@@ -293,6 +293,11 @@ def asks_written(source: SourceSettings) -> bool:
     return source.options.get("queries") == WRITTEN
 
 
+def lacks_written(source: SourceSettings) -> bool:
+    """Return True if a model is to write the queries, and has not yet or is to again."""
+    return asks_written(source) and (source.reread or not written_queries(source).file.is_file())
+
+
 def written_queries(source: SourceSettings) -> WrittenQueries:
     """Return the queries that a model writes for the functions of the settings' codes.
 

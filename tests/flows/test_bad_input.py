@@ -259,6 +259,7 @@ collect --source jsonl --path bad_queries # queries.jsonl:2
 collect --source jsonl --path bad_codes # codes.jsonl:2
 collect --source jsonl --path bad_labels # labels.jsonl:1
 collect --path . --queries asked.jsonl # asked.jsonl:2
+collect --path . --queries written # no language model is named
 annotate {own} --store nowhere # there is no store at nowhere
 annotate {own} --store empty # run `cosqa collect`
 publish --source jsonl --path source --store empty # has no collection

@@ -37,7 +37,7 @@ from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, is_done, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
-from tasks.sources import asks_written, written_queries
+from tasks.sources import lacks_written, written_queries
 from tasks.stages.annotate.cost import expected_of_texts
 from tasks.stages.collect import collect_source
 from tasks.stages.generate.asking import ask_each, require_writer
@@ -56,9 +56,7 @@ class Written(Record):
 def is_unwritten(database: Database, source: SourceSettings, fingerprint: str) -> bool:
     """Return True if a model is to write queries before the source can be collected."""
     given = {"database": database, "source": source, "fingerprint": fingerprint}
-    if not asks_written(source) or is_done(collect_source, **given):
-        return False
-    return source.reread or not written_queries(source).file.is_file()
+    return lacks_written(source) and not is_done(collect_source, **given)
 
 
 def writing_plan(source: SourceSettings, llm: LanguageModelSettings) -> str:

@@ -35,6 +35,13 @@ def test_the_list_is_the_registry(kind: str, registry: object) -> None:
     assert [line.split()[0] for line in outcome.stdout.splitlines()] == list(registry)  # type: ignore[call-overload]
 
 
+def test_an_encoder_among_the_methods_is_listed_with_its_model_and_licence() -> None:
+    outcome = CliRunner().invoke(app, ["list", "methods"])
+    lines = dict(line.split(maxsplit=1) for line in outcome.stdout.splitlines())
+    assert "Robertson" in lines["bm25"]
+    assert lines["codebert-base"].startswith("768 dimensions, MIT, microsoft/codebert-base")
+
+
 def test_the_settings_are_toml_and_hold_what_was_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COSQA_SEARCH__TOP_K", "7")
     outcome = CliRunner().invoke(app, ["settings"])
