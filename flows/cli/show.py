@@ -55,8 +55,8 @@ def names(kind: str) -> None:
     elif kind == "presets":
         listed = {name: load_preset(name).about for name in preset_names()}
     else:
-        registry = _REGISTRIES.get(kind, ())
-        listed = {name: _summary(registry.get(name)) for name in registry}
+        registry = _REGISTRIES.get(kind)
+        listed = {name: _summary(registry.get(name)) for name in registry} if registry else {}
     if kind in {"encoders", "methods"}:
         listed |= {name: _model_of(encoders.get(name).spec) for name in encoders}
         typer.echo(f"Others: {SYNTAX}.\n", err=True)
