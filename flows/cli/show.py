@@ -1,7 +1,7 @@
 """The commands that print what there is: ``cosqa list``, ``cosqa settings`` and ``cosqa pair``."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import typer
 
@@ -50,13 +50,20 @@ _REGISTRIES: Mapping[str, Registry[Any]] = {
 
 def names(kind: str) -> None:
     """Print the names of one kind, a line each, with what they mean."""
+    listed: dict[str, str] = {}
     if kind == "configurations":
-        listed = cast("dict[str, str]", dict(CONFIGURATION_SUMMARIES))
+        listed = {str(name): about for name, about in CONFIGURATION_SUMMARIES.items()}
     elif kind == "presets":
         listed = {name: load_preset(name).about for name in preset_names()}
+<<<<<<< HEAD
     else:
         registry = _REGISTRIES.get(kind)
         listed = {name: _summary(registry.get(name)) for name in registry} if registry else {}
+=======
+    elif kind in _REGISTRIES:
+        registry = _REGISTRIES[kind]
+        listed = {name: _summary(registry.get(name)) for name in registry}
+>>>>>>> ux
     if kind in {"encoders", "methods"}:
         listed |= {name: _model_of(encoders.get(name).spec) for name in encoders}
         typer.echo(f"Others: {SYNTAX}.\n", err=True)
