@@ -55,15 +55,9 @@ def names(kind: str) -> None:
         listed = {str(name): about for name, about in CONFIGURATION_SUMMARIES.items()}
     elif kind == "presets":
         listed = {name: load_preset(name).about for name in preset_names()}
-<<<<<<< HEAD
-    else:
-        registry = _REGISTRIES.get(kind)
-        listed = {name: _summary(registry.get(name)) for name in registry} if registry else {}
-=======
     elif kind in _REGISTRIES:
         registry = _REGISTRIES[kind]
         listed = {name: _summary(registry.get(name)) for name in registry}
->>>>>>> ux
     if kind in {"encoders", "methods"}:
         listed |= {name: _model_of(encoders.get(name).spec) for name in encoders}
         typer.echo(f"Others: {SYNTAX}.\n", err=True)
