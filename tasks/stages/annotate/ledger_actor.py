@@ -237,9 +237,9 @@ class LedgerActor:
             return None, made
         return None, None
 
-    async def _commit(self, attempt: _Attempt, reservation: Reservation, *taken: Any) -> None:  # noqa: ANN401
-        """Commit; an error is that of the next flush."""
-        attempt.reservations.pop(reservation.number, None)
+    async def _commit(self, attempt: _Attempt, number: int, *taken: Any) -> None:  # noqa: ANN401
+        """Commit what a reservation's request took; an error is that of the next flush."""
+        reservation = attempt.reservations.pop(number)
         try:
             await self._ledger.commit(reservation, *taken)
         except Exception as error:  # noqa: BLE001 - raised by the flush
@@ -356,7 +356,7 @@ class RemoteLedger(Ledger):
         Until then the reply counts as on the wire, and is found here.
         """
         self._unwritten |= contents
-        self._commits.append((reservation, tokens, usd, contents, failure))
+        self._commits.append((reservation.number, tokens, usd, contents, failure))
         self._send_soon()
 
     async def flush(self) -> None:
@@ -436,7 +436,7 @@ class RemoteLedger(Ledger):
                 elif not found.done():
                     found.set_result(answer)
                 elif not isinstance(answer, Exception) and answer[1]:  # who waited was cancelled
-                    self._commits.append((answer[1], 0, 0.0))
+                    self._commits.append((answer[1].number, 0, 0.0))
             await asyncio.sleep(_GATHERED_S)
             if not (self._lookups or self._commits or self._released):
                 return
