@@ -40,12 +40,13 @@ def _result(
     from tasks.runtime.checked import check
 
     ready = check(settings, needs)
+    errors.print(STARTING)
     if judges:
         from tasks.stages.preflight import check_agents, check_answer
 
         check_answer(settings.llm, ready.settings.store)
         check_agents(ready)
-    return _run(flow, ready, **arguments)
+    return flow_state(flow, ready, **arguments).result()
 
 
 def _run(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
