@@ -102,15 +102,21 @@ class Budgets:
                 if limit is None or spent + more <= limit:
                     continue
                 if is_of_run:
+                    left = _plain(max(0.0, limit - spent))
                     raise RunBudgetError(
-                        f"{name} has {max(0.0, limit - spent):,.6g} US dollars left and the next "
-                        f"request to {self._model} may take {more:,.6g} beside those in flight: "
-                        "what was paid for is stored; run the same command or deployment again to "
-                        "go on, with another budget for that run"
+                        f"{name} has {left} US dollars left and the next request to {self._model} "
+                        f"may take {_plain(more)} beside those in flight: what was paid for is "
+                        "stored; run the same command or deployment again to go on, with another "
+                        "budget for that run"
                     )
                 raise BudgetExhaustedError(
-                    f"{spent:,.6g} of {name}={limit:,.6g} are spent or reserved for requests in "
-                    f"flight to {self._model}, and the next one may take {more:,.6g}: what was "
-                    "paid for is stored; run the same command again to go on, with a higher "
+                    f"{_plain(spent)} of {name}={_plain(limit)} are spent or reserved for requests "
+                    f"in flight to {self._model}, and the next one may take {_plain(more)}: what "
+                    "was paid for is stored; run the same command again to go on, with a higher "
                     "budget, or fewer pairs at a time (COSQA_ANNOTATION__IN_FLIGHT)"
                 )
+
+
+def _plain(number: float) -> str:
+    """Return a number of tokens or US dollars without an exponent."""
+    return f"{number:,.8f}".rstrip("0").rstrip(".")

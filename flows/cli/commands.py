@@ -542,7 +542,9 @@ def check_model(
     that is not better than chance is refused: the command fails, and says why.
     """
     settings = settings_of(check_model, locals())
-    settings.llm.require_model()
+    from agents import check_model as check_name_and_key
+
+    check_name_and_key(settings.llm)
     errors.print(STARTING)
     from tasks.stages.check_model import check_judge
     from tasks.stages.preflight import checked_judge

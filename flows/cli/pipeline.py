@@ -75,6 +75,8 @@ def run_flow(name: str, ready: ValidatedInputs) -> None:
         say(ended.message)
     if name in _WRITE_REPORTS:
         print_report(result)
+    elif name == "publish":
+        print_exports({each.name: each.folder for each in result})
 
 
 def _is_done(name: str, ready: ValidatedInputs) -> bool:
@@ -84,9 +86,9 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
         what, left = settings.source.title, left_over(done.waiting, done.pending)
         why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
         say(f"Nothing was left to do {why}.")
+        print_exports({each.name: each.folder for each in done.published})
         if name in _WRITE_REPORTS:
-            links = {each.name: each.folder for each in done.published}
-            print_places(links, report_file(settings.publish.folder))
+            say(f"report: {report_file(settings.publish.folder)}")
         return True
     if name in _COLLECT:
         check_writer(ready)
@@ -111,14 +113,14 @@ def print_report(report: WrittenReport) -> None:
     """Print the scores on each benchmark; the paths come last."""
     scores = ReportData(title="", generated_at="", benchmarks=report.benchmarks)
     print_document(report_document(scores), parts=("scores",), rest=str(report.file))
-    print_places(report.links, report.file)
+    print_exports(report.links)
+    say(f"report: {report.file}")
 
 
-def print_places(links: Mapping[str, str], report: Path) -> None:
-    """Print where the benchmarks and the report are."""
+def print_exports(links: Mapping[str, str]) -> None:
+    """Print the folder of each benchmark."""
     for name, folder in links.items():
         say(f"benchmark {name}: {folder}")
-    say(f"report: {report}")
 
 
 def print_plan(name: str, ready: ValidatedInputs) -> None:

@@ -19,6 +19,7 @@ from infra.settings import (
     Settings,
     SourceSettings,
 )
+from tasks.benchmarks.manifest import is_export, read_manifest
 from tasks.benchmarks.sealing import read_answers
 from tasks.corpus.composed import Composed, Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
@@ -253,12 +254,14 @@ def encoders_to_estimate(scoring: ScoringSettings) -> list[str]:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is not a benchmark."""
+    """Refuse a folder that is not a benchmark, and an export whose manifest is damaged."""
     if not folder.exists():
         raise SourceError(f"{folder} is not a benchmark: there is no such folder")
     if not benchmark_at(folder, usual="test"):
         signs = " nor ".join(benchmark_signs())
         raise SourceError(f"{folder} is not a benchmark: it has neither {signs}")
+    if is_export(folder):
+        read_manifest(folder)
 
 
 def _check_are_there(paths: Iterable[Path]) -> None:

@@ -59,8 +59,9 @@ def test_the_five_lines_of_the_readme_export_what_a_licence_permits(
         True,
     )
     assert told(world, "annotate") == (0, "mine: 4 pairs judged")
+    exported = f"benchmark mine-agents: {folder / 'cosqa-benchmarks' / 'mine-agents'}"
     if has_licence:
-        assert told(world, "publish") == (0, "mine: exported as mine-agents")
+        assert told(world, "publish") == (0, exported)
         status, last = told(world, "leaderboard", "--method", "bm25")
         assert (status, last.startswith("leaderboard: ")) == (0, True)
         return
@@ -75,4 +76,4 @@ def test_the_five_lines_of_the_readme_export_what_a_licence_permits(
     assert last.endswith(
         "its labels are not exported: run `cosqa publish`, which says what is in the way"
     )
-    assert told(world, "publish", "--include-unlicensed") == (0, "mine: exported as mine-agents")
+    assert told(world, "publish", "--include-unlicensed") == (0, exported)

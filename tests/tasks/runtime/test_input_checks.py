@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
+from infra.errors import EncoderError, PublishError, SettingsError, SourceError, UnknownNameError
 from infra.settings import (
     EncoderSettings,
     EvaluationSettings,
@@ -19,6 +19,7 @@ from infra.settings import (
     Settings,
     SourceSettings,
 )
+from tasks.benchmarks.manifest import MANIFEST
 from tasks.encoders import encoders
 from tasks.runtime.checked import check, handed_on, take_checked
 from tasks.runtime.input_checks import (
@@ -126,6 +127,14 @@ def test_a_run_without_results_is_refused(tmp_path: Path, content: str) -> None:
     run.write_bytes(gzip.compress(b"\n") if content == "packed" else content.encode())
     with pytest.raises(SourceError, match=r"theirs\.trec.* has no results: lines of query Q0"):
         check_comparison(settings(("minilm",)), [], [run])
+
+
+def test_an_export_with_a_damaged_manifest_is_refused_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / MANIFEST).write_text('{"name": "mine", "files"')
+    with pytest.raises(PublishError, match="is not a manifest"):
+        check_comparison(settings(("minilm",)), [tmp_path])
 
 
 @pytest.mark.parametrize("method", ["codebert-search", "bm25+codebert-search"])

@@ -58,6 +58,9 @@ def test_the_end_of_a_run_s_own_budget_is_told_from_that_of_all_runs(tmp_path: P
         BudgetExhaustedError, match=r"this run has 0\.25 US dollars left.*take 1 beside"
     ):
         spend(ledger, 100, 1.0)
+    spend(ledger, 100, 0.24999)
+    with pytest.raises(BudgetExhaustedError, match=r"this run has 0\.00001 US dollars left"):
+        spend(ledger, 100, 1.0)
     less = given.llm.model_copy(update={"budget_usd": 1.0})
     with pytest.raises(BudgetExhaustedError, match=r"BUDGET_USD=1 are"):
         spend(journal_ledger(given.store, less, budget_of(given)), 100, 1.0)
