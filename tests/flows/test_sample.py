@@ -1,7 +1,6 @@
 """The law of the default run: the packaged sample, judged by recorded replies and by runs here."""
 
 import csv
-import os
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -11,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tasks.retrievers import retrievers
-from tests.flows.world import World
+from tests.flows.world import World, bare_world
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow(400), pytest.mark.usefixtures("engine")]
 
@@ -31,10 +30,7 @@ _SCORES = """
 def test_the_default_run_gives_the_recorded_labels_as_a_multi_choice_benchmark_with_evidence(
     folder: Path,
 ) -> None:
-    named = ("COSQA_", "PREFECT_")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(named)}
-    home = {"PREFECT_HOME": str(folder / "prefect"), "NO_COLOR": "1", "COLUMNS": "200"}
-    world = World(folder, clean | home)
+    world = bare_world(folder)
     command = world.command_on_folder("benchmark")
 
     done = world.finish_alone(command)

@@ -222,6 +222,14 @@ def stored_items(database: Database) -> list[tuple[str, str, str]]:
     ]
 
 
+def bare_world(folder: Path) -> "World":
+    """Return a world in which nothing is set, as that of a user's first command."""
+    named = ("COSQA_", "PREFECT_")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(named)}
+    home = {"PREFECT_HOME": str(folder / "prefect"), "NO_COLOR": "1", "COLUMNS": "200"}
+    return World(folder, clean | home)
+
+
 def environment(base_url: str, **more: str) -> dict[str, str]:
     """Return the environment of a command that talks to the scripted model."""
     if home := more.get("PREFECT_HOME"):

@@ -23,13 +23,11 @@ class Pages:
 
     Attributes:
         complaints: What pages failed with.
-        shown: Name of a screenshot → names of this program that are on it.
     """
 
     def __init__(self, page: Page, ui: str, screenshots: Path) -> None:
         self.page = page
         self.complaints: list[str] = []
-        self.shown: dict[str, list[str]] = {}
         self._ui = ui
         self._screenshots = screenshots
         page.set_default_timeout(_PATIENCE_MS)
@@ -84,9 +82,10 @@ class Pages:
 
         `tests.test_statements` compares shown.json with the program.
         """
-        self.shown[name] = list(shows)
-        text = json.dumps(self.shown, indent=1, ensure_ascii=False)
-        (self._screenshots / "shown.json").write_text(f"{text}\n", "utf-8")
+        file = self._screenshots / "shown.json"
+        shown = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+        text = json.dumps(shown | {name: list(shows)}, indent=1, ensure_ascii=False)
+        file.write_text(f"{text}\n", "utf-8")
         self.page.set_viewport_size({"width": _WIDTH, "height": height})
         self.page.wait_for_timeout(_DRAWING_MS)
         self.page.screenshot(path=self._screenshots / f"{name}.png", animations="disabled")
