@@ -16,7 +16,13 @@ from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from flows.runtime.writing import writing
 from infra.budget import run_budget
-from infra.errors import CosqaError, RunBudgetError, SettingsError
+from infra.errors import (
+    BudgetExhaustedError,
+    CosqaError,
+    SettingsError,
+    UnknownPriceError,
+    UnrecordableError,
+)
 from infra.journal import Journal
 from infra.ray import check_reach, start_workers
 from infra.store.pending import own_keys
@@ -124,7 +130,8 @@ def judge_in_turn(
     for part in parts:
         bounds = policy.model_copy(update={"budget_usd": usd, "pairs": pairs})
         more, after, error = _judge(replace(part, policy=bounds), after)
-        if error and not isinstance(error, RunBudgetError):
+        is_spent = isinstance(error, BudgetExhaustedError)
+        if error and (not is_spent or isinstance(error, UnknownPriceError | UnrecordableError)):
             raise error
         judged += more
         if budget.limit_usd is not None:

@@ -3,7 +3,7 @@
 from math import inf
 from typing import Literal
 
-from infra.errors import BudgetExhaustedError, RunBudgetError
+from infra.errors import BudgetExhaustedError, RunBudgetError, UnknownPriceError
 from infra.journal import Journal, Money
 from infra.records import Record
 from infra.settings import LanguageModelSettings, StoreSettings
@@ -83,15 +83,15 @@ class Budgets:
 
         Raises:
             RunBudgetError: It could exceed the run's own.
-            BudgetExhaustedError: It could exceed the store's, or the model's price is unknown where
-                one is in dollars.
+            BudgetExhaustedError: It could exceed the store's.
+            UnknownPriceError: The model's price is unknown, and one is in dollars.
         """
         in_tokens = f"{self._variables}BUDGET_TOKENS"
         for budget in sorted(self._budgets, key=lambda each: each.left(money)[1]):
             is_of_run = budget.owner == "run"
             in_usd = "the budget of this run" if is_of_run else f"{self._variables}BUDGET_USD"
             if budget.limit_usd is not None and money.unpriced:
-                raise BudgetExhaustedError(
+                raise UnknownPriceError(
                     f"the price of {self._model} is unknown, so {in_usd} in US dollars cannot be "
                     f"kept: set {in_tokens} instead"
                 )

@@ -64,11 +64,15 @@ class UnreadableAnswerError(ModelUnavailableError):
 
 
 class BudgetExhaustedError(LanguageModelError):
-    """The model's budget is spent, or no price is known to count it by."""
+    """The model's budget is spent."""
 
 
 class RunBudgetError(BudgetExhaustedError):
     """A run's own budget is spent: what is left waits for the next run."""
+
+
+class UnknownPriceError(BudgetExhaustedError):
+    """A budget is in US dollars, and no price is known to count it by."""
 
 
 class UnrecordableError(BudgetExhaustedError):

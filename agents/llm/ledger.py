@@ -25,7 +25,7 @@ from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError
 from infra.budget import Budget, Budgets
 from infra.disk import OTHER_STORE, free_bytes
-from infra.errors import BudgetExhaustedError, UnrecordableError
+from infra.errors import BudgetExhaustedError, UnknownPriceError, UnrecordableError
 from infra.journal import Journal, keep_all, money, packed
 from infra.settings import LanguageModelSettings, StoreSettings
 
@@ -378,7 +378,7 @@ class JournalLedger(Ledger):
         with money(tx, self._model) as spent:
             is_unknown = usd is None and not (spent.highest_usd or spent.unpriced)
             if is_unknown and self._budgets.are_in_usd and not is_alone:
-                raise BudgetExhaustedError(
+                raise UnknownPriceError(
                     f"the price of {self._model} is unknown until its first reply states it: run "
                     f"the same command again once it has, or set {self._tokens_variable} instead "
                     "of a budget in US dollars"

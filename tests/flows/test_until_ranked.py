@@ -78,6 +78,11 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
             "not ranked, the budget is spent before the first 20 queries were judged",
         ),
         (
+            ("--set", "llm.budget_usd=0.01"),
+            range(1, 8),
+            "not ranked, the budget is spent before the first 20 queries were judged",
+        ),
+        (
             ("--set", "reannotation.pairs=20"),
             range(20, 21),
             "not ranked, 20 pairs were asked for after 20 queries, 20 with a match",
