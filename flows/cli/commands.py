@@ -42,10 +42,9 @@ def _result(
     ready = check(settings, needs)
     errors.print(STARTING)
     if judges:
-        from tasks.stages.preflight import check_agents, check_answer
+        from tasks.stages.preflight import check_committee
 
-        check_answer(settings.llm, ready.settings.store)
-        check_agents(ready)
+        check_committee(ready)
     return flow_state(flow, ready, **arguments).result()
 
 

@@ -21,8 +21,7 @@ from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
-    check_agents,
-    check_answer,
+    check_committee,
     check_model_name,
     check_writer,
     collected_source,
@@ -91,8 +90,7 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
     if name in _COLLECT:
         check_writer(ready)
     if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
-        check_answer(settings.llm, ready.settings.store)
-        check_agents(ready)
+        check_committee(ready)
     return False
 
 
@@ -145,10 +143,8 @@ def print_plan(name: str, ready: ValidatedInputs) -> None:
 def generate(ready: ValidatedInputs) -> None:
     """Run the flow that writes answers, and print what came of it."""
     settings = ready.given
-    if not needs_server(settings.llm, settings.encoder):
-        check_answer(settings.llm, settings.store)
-        configuration = settings.generation.configuration
-        check_agents(ready, verifying_committee(ready.settings.committee, configuration))
+    configuration = settings.generation.configuration
+    check_committee(ready, verifying_committee(ready.settings.committee, configuration))
     found = flow_state("generate", ready).result()
     if found.verified or found.refused or found.failed:
         say(
