@@ -9,9 +9,16 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.filters import CorpusFunction, Filter, notes_of, reason_to_drop_query
 
-CONFLICT = "label of a pair that has a higher one"
-REPEATED_LABEL = "label given twice"
-REPEATED_QUERY = "query equal to an earlier one"
+
+class QueryReason(str):
+    """A reason to drop queries or labels, and no code: it counts where the code is others', too."""
+
+    __slots__ = ()
+
+
+CONFLICT = QueryReason("label of a pair that has a higher one")
+REPEATED_LABEL = QueryReason("label given twice")
+REPEATED_QUERY = QueryReason("query equal to an earlier one")
 REPEATED_CODE = "function equal to an earlier one"
 LABEL_OF_DROPPED = "label of a dropped query or function"
 
@@ -48,7 +55,7 @@ class Merged:
             if not _added(short, self._queries):
                 self.dropped[REPEATED_QUERY] += 1
             elif reason := reason_to_drop_query(self._keep, query):
-                self.dropped[reason] += 1
+                self.dropped[QueryReason(reason)] += 1
                 self._dropped_queries.add(short)
             else:
                 yield query

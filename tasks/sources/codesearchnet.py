@@ -26,7 +26,7 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Merged, QueryReason
 from tasks.corpus.parsed_code import text_of_language
 from tasks.filters import CorpusFunction
 from tasks.filters.documentation import first_paragraph
@@ -36,7 +36,7 @@ from tasks.inputs.pickles import pickled_items, pickled_pairs
 from tasks.inputs.text import inside, packed_or_not, printable
 from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
 
-NO_QUERY = "documentation that is no query"
+NO_QUERY = QueryReason("documentation that is no query")
 EMPTY = "empty function"
 UNFOUND = "annotated function that is not in the files"
 GRADED = "people:codesearchnet-challenge"

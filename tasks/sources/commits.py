@@ -21,16 +21,16 @@ from infra.languages import Function, Language
 from infra.records import Code, Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_repository
 from tasks.corpus.git_history import Commit, FileChange, GitHistory, OpenHistory
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Merged, QueryReason
 from tasks.corpus.source_files import languages_of, module_of
 from tasks.filters import CorpusFunction
 from tasks.inputs.text import one_line
 from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
 
-NO_FUNCTION = "commit that changes no function"
-MANY = "commit that changes more than three functions"
-UNFIT = "subject of fewer than three words, or of more than 200 characters"
-NAMED = "subject that names its function"
+NO_FUNCTION = QueryReason("commit that changes no function")
+MANY = QueryReason("commit that changes more than three functions")
+UNFIT = QueryReason("subject of fewer than three words, or of more than 200 characters")
+NAMED = QueryReason("subject that names its function")
 NOT_READ = "commit that is older than those looked at"
 
 _MOST_FUNCTIONS, _LEAST_WORDS, _LONGEST = 3, 3, 200
