@@ -39,17 +39,15 @@ def _result(
     """Check what the flow of a name needs, run it, and return its result."""
     from tasks.runtime.checked import check
 
-    ready = check(settings, needs)
+    return _run(flow, check(settings, needs), judges=judges, **arguments)
+
+
+def _run(flow: str, ready: "ValidatedInputs", *, judges: bool = False, **arguments: object) -> Any:  # noqa: ANN401
     errors.print(STARTING)
     if judges:
         from tasks.stages.preflight import check_committee
 
         check_committee(ready)
-    return flow_state(flow, ready, **arguments).result()
-
-
-def _run(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
-    errors.print(STARTING)
     return flow_state(flow, ready, **arguments).result()
 
 
