@@ -91,7 +91,8 @@ class Merged:
         """Return labels of one origin of what has passed; of a pair's labels the highest."""
         best: dict[tuple[str, str], Label] = {}
         for label in labels:
-            if self._is_dropped(label):
+            is_dropped = _short(label.query_id) in self._dropped_queries
+            if is_dropped or not self.has_code(label.code_id):
                 self.dropped[LABEL_OF_DROPPED] += 1
                 continue
             earlier = best.setdefault(label.key, label)
@@ -100,9 +101,6 @@ class Merged:
                 self.dropped[REPEATED_LABEL if same else CONFLICT] += 1
                 best[label.key] = max(earlier, label, key=lambda label: label.relevance)
         return list(best.values())
-
-    def _is_dropped(self, label: Label) -> bool:
-        return _short(label.query_id) in self._dropped_queries or not self.has_code(label.code_id)
 
     def streamed(self, info: SourceInfo, items: Iterable[Item]) -> Streamed:
         """Return a content of items that come through this object's methods as they are read.

@@ -3,12 +3,12 @@
 A source reads and checks files and runs nothing: the code of a corpus is parsed, never imported.
 Which of its functions a benchmark keeps is decided by filters (`tasks.filters`).
 
-To add one, write a file with a subclass of `Source` or `FolderSource`, whose options are a subclass
-of `SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the
-file with dashes for underscores. Its options are keys of the settings' section ``source``, and on
-the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads through
-`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by one: the
-input may be larger than memory.
+To add one, write a file with a subclass of `Source` or `FolderSource`, which names in brackets its
+options, a subclass of `SourceOptions`, and decorate it with ``@sources.register("name")``, the name
+being that of the file with dashes for underscores. Its options are keys of the settings' section
+``source``, and on the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads
+through `tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by
+one: the input may be larger than memory.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
@@ -17,10 +17,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from infra.collected import Content, Item
 from infra.errors import SettingsError, UnknownNameError
@@ -35,20 +36,29 @@ from tasks.filters import FilterChain, filters
 from tasks.inputs.text import printable, require_folder, state_of
 
 
+def split_names(value: object) -> object:
+    """Return the names of a text, a JSON list or names with commas between, as a list."""
+    return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+Languages = Annotated[
+    Names, Field(description="Languages that are read, such as go,java; none named reads all.")
+]
+
+
+def filters_by_default(*names: str, more: str = "") -> Any:  # noqa: ANN401 - as pydantic's Field
+    """Return the field of a source's filters, with other ones than none where none are given."""
+    about = f"Filters that drop functions, in their order: {', '.join(filters.names())}."
+    return Field(names, description=f"{about}{more}")
+
+
 class SourceOptions(BaseModel):
-    """Options that every source has; a source adds its own, or another default."""
+    """Options that every source has; a source adds its own, or other filters by default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    filters: tuple[str, ...] = Field(
-        (),
-        description=f"Filters that drop functions, in their order: {', '.join(filters.names())}.",
-    )
-
-    @field_validator("filters", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return split_names(value)
+    filters: Names = filters_by_default()
 
     @field_validator("*")
     @classmethod
@@ -56,11 +66,6 @@ class SourceOptions(BaseModel):
         if isinstance(value, Path) and printable(value) != str(value):
             raise ValueError(f"the name {printable(value)} is not UTF-8: rename the file or folder")
         return value
-
-
-def split_names(value: object) -> object:
-    """Return the names of a text, a JSON list or names with commas between, as a list."""
-    return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
 
 
 OptionsType = TypeVar("OptionsType", bound=SourceOptions)
@@ -84,6 +89,14 @@ class Source(ABC, Generic[OptionsType]):
 
     Options: ClassVar[type[SourceOptions]]
     version: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Take the model of options that a source names in brackets."""
+        super().__init_subclass__()
+        bases = vars(cls).get("__orig_bases__", ())
+        for kind in chain.from_iterable(map(get_args, bases)):
+            if isinstance(kind, type) and issubclass(kind, SourceOptions):
+                cls.Options = kind
 
     def __init__(self, collection: str, options: OptionsType) -> None:
         self._name = collection

@@ -12,9 +12,8 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from infra.collected import Item
 from infra.languages import Function, Language
@@ -25,7 +24,7 @@ from tasks.corpus.merging import Merged, QueryReason
 from tasks.corpus.source_files import languages_of, module_of
 from tasks.filters import CorpusFunction
 from tasks.inputs.text import one_line
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
+from tasks.sources import FolderOptions, FolderSource, Languages, Names, filters_by_default, sources
 
 NO_FUNCTION = QueryReason("commit that changes no function")
 MANY = QueryReason("commit that changes more than three functions")
@@ -50,23 +49,16 @@ class CommitsOptions(FolderOptions):
     """The options of source commits."""
 
     path: Path = Field(description="a folder of a git repository, whose files alone count")
-    languages: tuple[str, ...] = Field(
-        (), description="Languages that are read, such as go,java; none named reads all."
-    )
+    languages: Languages = ()
     queries_at_most: int = Field(500, ge=1, description="Subjects that are taken, newest first.")
     commits: int = Field(20_000, ge=1, description="Commits that are looked at, newest first.")
-    filters: tuple[str, ...] = Field(
-        ("special-methods",), description=SourceOptions.model_fields["filters"].description
-    )
-
-    _names = field_validator("languages", mode="before")(split_names)
+    filters: Names = filters_by_default("special-methods")
 
 
 @sources.register("commits")
 class CommitsSource(FolderSource[CommitsOptions]):
     """Subjects of commits that change one to three functions."""
 
-    Options: ClassVar[type[SourceOptions]] = CommitsOptions
     version = "1"
 
     def __init__(self, collection: str, options: CommitsOptions) -> None:
