@@ -271,34 +271,35 @@ def open_source(source: SourceSettings) -> Readable:
     """
     parts = Parts.of(source)
     codes = _codes_of(source, parts)
+    name = source.name
+    queries: Component = codes[0]
     if asks_written(source):
-        queries: Component = written_queries(source)
+        name, queries = WRITTEN, written_queries(source)
     elif parts.queries:
-        queries = parts.queries.open()
-    elif not parts.codes:
-        if len(codes) == 1:
-            return codes[0]
-        queries = codes[0]
-    elif file := source.options.get("queries"):
-        queries = QueriesFile(Path(str(file)))
-    else:
-        queries = _open(source)
-    first = (
-        WRITTEN if asks_written(source) else parts.queries.name if parts.queries else source.name
-    )
-    names = dict.fromkeys((first, *(part.name for part in parts.codes)))
+        name, queries = parts.queries.name, parts.queries.open()
+    elif parts.codes:
+        file = source.options.get("queries")
+        queries = QueriesFile(Path(str(file))) if file else _open(source)
+    elif len(codes) == 1:
+        return codes[0]
+    names = dict.fromkeys((name, *(part.name for part in parts.codes)))
     return Composed(source.collection or "-".join(names), queries, codes)
 
 
 def _codes_of(source: SourceSettings, parts: Parts) -> list[Source[Any]]:
-    """Return the sources that code is read from."""
+    """Return the sources that code is read from; of several distributions one for each."""
     if parts.codes:
         return [part.open() for part in parts.codes]
-    rest = source
-    if parts.queries or asks_written(source):
-        given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
-        rest = SourceSettings.model_validate(given)
-    return [_open(item) for item in _each_distribution(rest)]
+    others = {"codes", *source.options_of_parts, "queries"}
+    is_of_codes = parts.queries or asks_written(source)
+    given = source.model_dump(exclude=others if is_of_codes else None)
+    named = source.options.get("distribution")
+    if isinstance(named, list | tuple):
+        given |= {"documentation_queries": 0} if len(named) > 1 else {}
+        each = [given | {"distribution": name} for name in dict.fromkeys(named)]
+    else:
+        each = [given]
+    return [_open(SourceSettings.model_validate(one)) for one in each]
 
 
 def asks_written(source: SourceSettings) -> bool:
@@ -342,16 +343,6 @@ def place_written(source: SourceSettings, folder: Path, top_k: int) -> SourceSet
     own = {"top_k": top_k, **source.options_of_parts.get(WRITTEN, {}), "folder": folder}
     given = source.model_dump(exclude_unset=True)
     return SourceSettings.model_validate(given | {WRITTEN: own})
-
-
-def _each_distribution(source: SourceSettings) -> list[SourceSettings]:
-    """Return the source, of several distributions one for each."""
-    named = source.options.get("distribution")
-    if not isinstance(named, list | tuple):
-        return [source]
-    given = source.model_dump() | ({"documentation_queries": 0} if len(named) > 1 else {})
-    one_each = [given | {"distribution": name} for name in dict.fromkeys(named)]
-    return [SourceSettings.model_validate(item) for item in one_each]
 
 
 def _open(source: SourceSettings, part: str = "") -> Source[Any]:

@@ -20,6 +20,7 @@ from infra.ids import CodeId, QueryId
 from infra.records import Code, Label, Query, SourceInfo, normalise_query, query_id_of
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.licences import UNKNOWN
+from tasks.benchmarks.trec import write_lines
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
 from tasks.inputs.formats import BenchmarkFormat, benchmark_at, benchmark_signs
@@ -84,8 +85,7 @@ class BenchmarkSource(Source[BenchmarkOptions]):
             "queries": [{"_id": "q1", "text": "double it"}, {"_id": "q2", "text": "half of it"}],
         }
         for name, rows in files.items():
-            text = "".join(f"{json.dumps(row)}\n" for row in rows)
-            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+            write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
         (folder / "qrels").mkdir()
         (folder / "qrels" / "test.tsv").write_text("q1\tc1\t1\nq2\tc2\t1\n", encoding="utf-8")
         return {"path": folder}

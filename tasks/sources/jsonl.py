@@ -25,6 +25,7 @@ from infra.identity import mark
 from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
+from tasks.benchmarks.trec import write_lines
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
@@ -81,8 +82,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
             "labels": [{"query": "q1", "code": "c1", "relevance": 1}],
         }
         for name, rows in files.items():
-            text = "".join(f"{json.dumps(row)}\n" for row in rows)
-            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+            write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
         return {"path": folder}
 
     def inputs(self) -> list[Path]:

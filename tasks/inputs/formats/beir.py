@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Self
 
 from infra.errors import SourceError
-from tasks.benchmarks import Benchmark
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.inputs.columns import is_number, read_columns
 from tasks.inputs.formats import PairSplit, formats
@@ -75,11 +74,6 @@ class Beir(GradedFolder):
         """The file of the split's grades."""
         usual = self.path / "qrels" / f"{self.split}.tsv"
         return _qrels_files(self.path).get(self.split, usual)
-
-
-def read_beir(folder: Path, split: str = "test") -> Benchmark:
-    """Return a split of a folder as a benchmark; errors as of `Beir.benchmark`."""
-    return Beir(folder, split).benchmark()
 
 
 def _is_beir(folder: Path) -> bool:
