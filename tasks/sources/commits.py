@@ -17,11 +17,12 @@ from pydantic import Field
 
 from infra.collected import Item
 from infra.languages import Function, Language
-from infra.records import Code, Query, SourceInfo
+from infra.records import Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_repository
-from tasks.corpus.git_history import Commit, FileChange, GitHistory, OpenHistory
+from tasks.corpus.functions import corpus_function
+from tasks.corpus.git_history import Commit, GitHistory, OpenHistory
 from tasks.corpus.merging import Merged, QueryReason
-from tasks.corpus.source_files import languages_of, module_of
+from tasks.corpus.source_files import languages_of
 from tasks.filters import CorpusFunction
 from tasks.inputs.text import one_line
 from tasks.sources import FolderOptions, FolderSource, Languages, Names, filters_by_default, sources
@@ -138,24 +139,12 @@ class CommitsSource(FolderSource[CommitsOptions]):
         for change in commit.changes:
             path = PurePosixPath(change.path)
             language = self._languages.get(path.suffix)
-            if language and path.is_relative_to(self._history.below):
-                yield from _functions_changed(history, change, language)
-
-
-def _functions_changed(
-    history: OpenHistory, change: FileChange, language: Language
-) -> Iterator[CorpusFunction]:
-    before = {each.text for each in _functions(history, change.before, language)}
-    path = PurePosixPath(change.path)
-    for each in _functions(history, change.after, language):
-        if each.text not in before and not each.has_error:
-            code = Code.of(
-                each.text, name=each.name, module=module_of(path), first_line=each.first_line,
-                last_line=each.last_line, documentation=each.documentation,
-                parameters=each.parameters, origin=f"{path}:{each.first_line}",
-                language=language.name,
-            )  # fmt: skip
-            yield CorpusFunction(code, each)
+            if language is None or not path.is_relative_to(self._history.below):
+                continue
+            before = {each.text for each in _functions(history, change.before, language)}
+            for each in _functions(history, change.after, language):
+                if each.text not in before and not each.has_error:
+                    yield corpus_function(each, path, language)
 
 
 def _functions(history: OpenHistory, identity: str, language: Language) -> Iterable[Function]:
