@@ -46,7 +46,14 @@ def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
     """Collect queries and codes, their vectors and candidates; return references and the step."""
     settings, database = ready.settings, ready.database
     with writing(settings.store):
-        wrote = _written_first(ready)
+        wrote: Steps = []
+        if is_unwritten(database, settings.source, ready.fingerprint):
+            written = write_queries(
+                database, settings.source, settings.llm, settings.generation,
+                settings.reannotation.budget_usd, return_state=True,
+            )  # fmt: skip
+            written.result()
+            wrote = [written]
         read = collect_source(
             database, settings.source, ready.fingerprint, wait_for=wrote, return_state=True
         )
@@ -74,16 +81,3 @@ def collect_candidates(ready: ValidatedInputs) -> tuple[CollectedSource, Steps]:
             found = pool_origins(database, search, wait_for=[found], return_state=True)
             found.result()
     return CollectedSource(collections=tuple(collections), search=search), [found]
-
-
-def _written_first(ready: ValidatedInputs) -> Steps:
-    """Have the queries written that a model is to write, if any."""
-    settings, database = ready.settings, ready.database
-    if not is_unwritten(database, settings.source, ready.fingerprint):
-        return []
-    wrote = write_queries(
-        database, settings.source, settings.llm, settings.generation,
-        settings.reannotation.budget_usd, return_state=True,
-    )  # fmt: skip
-    wrote.result()
-    return [wrote]

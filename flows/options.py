@@ -93,25 +93,23 @@ class FormField:
     def __get_pydantic_core_schema__(
         self, kind: object, handler: "GetCoreSchemaHandler"
     ) -> "CoreSchema":
-        """Return the schema of values; one that may be None has no default in the form.
+        """Return the schema of values, bounded as the setting is, else the command line.
 
-        The UI would send one of null for each empty field, and the server would refuse it.
+        One that may be None has no default in the form: the UI would send one of null for each
+        empty field, and the server would refuse it.
         """
-        bounds = self._bounds()
+        from annotated_types import Ge, Gt, Le, Lt
+
+        if own := _field(self.setting):
+            bounds = [each for each in own.metadata if isinstance(each, Ge | Gt | Le | Lt)]
+        else:
+            bounds = [Ge(self.min)] if self.min is not None else []
+            bounds += [Le(self.max)] if self.max is not None else []
         bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
         schema: CoreSchema = handler.generate_schema(bounded) if bounds else handler(kind)
         if type(None) not in get_args(kind):
             return schema
         return {"type": "default", "schema": schema, "default_factory": lambda: None}
-
-    def _bounds(self) -> list[Any]:
-        """Return the bounds of the setting, else those of the command line."""
-        from annotated_types import Ge, Gt, Le, Lt
-
-        if field := _field(self.setting):
-            return [each for each in field.metadata if isinstance(each, Ge | Gt | Le | Lt)]
-        own = [Ge(self.min) if self.min is not None else None]
-        return [*filter(None, [*own, Le(self.max) if self.max is not None else None])]
 
     def __get_pydantic_json_schema__(
         self, core: "CoreSchema", handler: "GetJsonSchemaHandler"

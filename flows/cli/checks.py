@@ -15,9 +15,9 @@ from tasks.sources import lacks_written
 from tasks.stages.collect import stored_collections
 
 _READ_THE_STORE = ("annotate", "publish", "evaluate", "generate", "study")
-_JUDGE = ("benchmark", "annotate")
+JUDGING = ("benchmark", "annotate")
 _WRITE = ("benchmark", "collect", "annotate", "generate")
-_READ_THE_SOURCE = ("benchmark", "collect")
+COLLECTING = ("benchmark", "collect")
 
 
 def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> ValidatedInputs:
@@ -25,17 +25,17 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> Vali
 
     Where something is missing, the error says where the preset's parts are published.
     """
-    if (command in _JUDGE and settings.annotation.agents) or command == "generate":
+    if (command in JUDGING and settings.annotation.agents) or command == "generate":
         settings.llm.require_model()
-    needs = check_judging if command in _JUDGE else check_source
+    needs = check_judging if command in JUDGING else check_source
     ready = _checked(settings, needs, is_plan=is_plan)
-    if command in _READ_THE_SOURCE and lacks_written(ready.settings.source):
+    if command in COLLECTING and lacks_written(ready.settings.source):
         settings.llm.require_model()
     if settings.preset and settings.publish.include_unlicensed:
         say("code of unknown or forbidding licences is exported: keep it for private use")
     if not is_plan:
         _check_store(command, ready)
-    unnamed = command in _READ_THE_SOURCE and unnamed_input(settings.source, ready.opened)
+    unnamed = command in COLLECTING and unnamed_input(settings.source, ready.opened)
     if unnamed:
         say(f"No code is named: {unnamed}.")
     return ready

@@ -39,18 +39,15 @@ def _result(
     """Check what the flow of a name needs, run it, and return its result."""
     from tasks.runtime.checked import check
 
-    ready = check(settings, needs)
+    return _run(flow, check(settings, needs), judges=judges, **arguments)
+
+
+def _run(flow: str, ready: "ValidatedInputs", *, judges: bool = False, **arguments: object) -> Any:  # noqa: ANN401
     errors.print(STARTING)
     if judges:
-        from tasks.stages.preflight import check_agents, check_answer
+        from tasks.stages.preflight import check_committee
 
-        check_answer(settings.llm, ready.settings.store)
-        check_agents(ready)
-    return flow_state(flow, ready, **arguments).result()
-
-
-def _run(flow: str, ready: "ValidatedInputs", **arguments: object) -> Any:  # noqa: ANN401
-    errors.print(STARTING)
+        check_committee(ready)
     return flow_state(flow, ready, **arguments).result()
 
 
@@ -213,9 +210,18 @@ def repair(
     done = _result(
         "repair", settings, needs, judges=not plan, benchmark=benchmark, pool=pool, plan=plan
     )
-    from flows.cli.evaluation import print_repair
+    from tasks.reports.plan import plan_document
+    from tasks.reports.repair import CHANGES, repair_document
+    from tasks.stages.repair import PAGE
 
-    print_repair(done)
+    if plan:
+        print_document(plan_document(done))
+        return
+    document = repair_document(done.figures, (), ())
+    print_document(document, done.folder / f"{PAGE}.html", parts=("places",))
+    say(f"next version: {done.version}")
+    say(f"labels that changed: {done.folder / CHANGES}")
+    say(f"for the maintainers: {done.folder / 'maintainers.md'}")
 
 
 @command(
@@ -378,13 +384,16 @@ def train(
     A killed run goes on from its last checkpoint and ends with the same weights.
     """
     settings = settings_of(train, locals())
-    from tasks.stages.train import open_input
+    from tasks.stages.train import open_input, read_training
 
     needs = partial(open_input, data=data, test=test)
     written = _result("train", settings, needs, data=data, test=test)
-    from flows.cli.evaluation import print_training
+    from tasks.reports.training import training_document
 
-    print_training(written)
+    document = training_document(read_training(written.encoder.folder))
+    print_document(document, written.page, parts=("gain",))
+    say(f"leaderboard: {written.leaderboard}")
+    say(f"encoder: {written.encoder.reference}")
 
 
 @command(
@@ -446,12 +455,12 @@ def study_kape(
     """
     settings = settings_of(study_kape, locals())
     named = o.folders("--data", data)
-    from tasks.stages.study.kape import open_data
+    from tasks.stages.study.kape import PAGE, open_data, read_kape_report
 
     folder = _result("study_kape", settings, partial(open_data, data=named), data=named)
-    from flows.cli.evaluation import print_kape
+    from tasks.reports.kape import kape_document
 
-    print_kape(folder)
+    print_document(kape_document(read_kape_report(folder)), folder / PAGE, parts=("summary",))
 
 
 @command(
@@ -474,15 +483,16 @@ def study_training(
     """
     settings = settings_of(study_training, locals())
     named = o.folders("--data", data)
-    from tasks.stages.study.training import open_data
+    from tasks.stages.study.training import open_data, read_training_study
 
     folder = _result(
         "study_training", settings, partial(open_data, data=named, test=test, bases=bases),
         bases=tuple(bases), data=named, test=test, seeds=seeds,
     )  # fmt: skip
-    from flows.cli.evaluation import print_training_study
+    from tasks.reports.training_study import training_study_document
+    from tasks.stages.study.report import PAGE
 
-    print_training_study(folder)
+    print_document(training_study_document(read_training_study(folder)), folder / PAGE)
 
 
 @command(

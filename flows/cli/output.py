@@ -25,7 +25,6 @@ console = Console(highlight=False, soft_wrap=True)
 STARTING = "starting …"  # libraries and a server take seconds
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
-_UNBOUNDED = 10_000
 _LONGEST, _LONGEST_ERROR = 20_000, 2_000
 _FAILED = "Finished in state Failed("
 
@@ -71,9 +70,9 @@ def command(
     return register
 
 
-def terminal_width() -> int:
-    """Return the columns of the terminal; output that goes to a file or a pipe has no bound."""
-    return shutil.get_terminal_size(fallback=(_UNBOUNDED, 24)).columns
+def terminal_width() -> int | None:
+    """Return the columns of the terminal; None of a file or a pipe."""
+    return shutil.get_terminal_size(fallback=(0, 0)).columns or None
 
 
 def say(text: str, *, style: str = "") -> None:
@@ -103,9 +102,7 @@ def print_document(
     """
     from tasks.reports.terminal import terminal_lines
 
-    width = terminal_width()
-    columns = None if width == _UNBOUNDED else width
-    for text, style in terminal_lines(document, columns, str(page), rest, parts):
+    for text, style in terminal_lines(document, terminal_width(), str(page), rest, parts):
         say(text, style=style)
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from flows.cli.checks import COLLECTING, JUDGING
 from flows.cli.output import print_document, say
 from flows.options import SAMPLE, Overrides
 from flows.runtime import flow_state
@@ -21,8 +22,7 @@ from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
-    check_agents,
-    check_answer,
+    check_committee,
     check_model_name,
     check_writer,
     collected_source,
@@ -31,8 +31,6 @@ from tasks.stages.preflight import (
 from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
-_ANNOTATE = ("benchmark", "annotate")
-_COLLECT = ("benchmark", "collect")
 _WRITE_REPORTS = ("benchmark", "evaluate")
 NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
@@ -65,7 +63,7 @@ def remember(lasting: Overrides, preset: str | None) -> None:
 def run_flow(name: str, ready: ValidatedInputs) -> None:
     """Run the flow of a command, if it has anything to do."""
     settings = ready.given
-    if name in _ANNOTATE and settings.annotation.agents:
+    if name in JUDGING and settings.annotation.agents:
         check_model_name(settings.llm)
     if not needs_server(settings.llm, settings.encoder) and _is_done(name, ready):
         return
@@ -90,11 +88,10 @@ def _is_done(name: str, ready: ValidatedInputs) -> bool:
         if name in _WRITE_REPORTS:
             say(f"report: {report_file(settings.publish.folder)}")
         return True
-    if name in _COLLECT:
+    if name in COLLECTING:
         check_writer(ready)
-    if name in _ANNOTATE and (name != "benchmark" or settings.annotation.agents):
-        check_answer(settings.llm, ready.settings.store)
-        check_agents(ready)
+    if name in JUDGING and (name != "benchmark" or settings.annotation.agents):
+        check_committee(ready)
     return False
 
 
@@ -126,7 +123,7 @@ def print_exports(links: Mapping[str, str]) -> None:
 def print_plan(name: str, ready: ValidatedInputs) -> None:
     """Print the plan of a run by these inputs; nothing is run, and no server is started."""
     source, llm = ready.settings.source, ready.settings.llm
-    if name in _COLLECT and is_unwritten(ready.database, source, ready.fingerprint):
+    if name in COLLECTING and is_unwritten(ready.database, source, ready.fingerprint):
         llm.require_model()
         say(writing_plan(source, llm))
         return
@@ -147,10 +144,8 @@ def print_plan(name: str, ready: ValidatedInputs) -> None:
 def generate(ready: ValidatedInputs) -> None:
     """Run the flow that writes answers, and print what came of it."""
     settings = ready.given
-    if not needs_server(settings.llm, settings.encoder):
-        check_answer(settings.llm, settings.store)
-        configuration = settings.generation.configuration
-        check_agents(ready, verifying_committee(ready.settings.committee, configuration))
+    configuration = settings.generation.configuration
+    check_committee(ready, verifying_committee(ready.settings.committee, configuration))
     found = flow_state("generate", ready).result()
     if found.verified or found.refused or found.failed:
         say(

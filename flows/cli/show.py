@@ -7,7 +7,7 @@ import typer
 
 from flows.cli.output import print_document, say
 from infra.errors import StoreError
-from infra.ids import PairKey, RecipeId
+from infra.ids import RecipeId
 from infra.languages import languages
 from infra.records import Annotation
 from infra.registry import Registry
@@ -96,7 +96,16 @@ def pair(store: StoreSettings, query: str, code: str) -> None:
     require_store(store)
     database = open_database(store)
     judged = find_judged(database, query, code)
-    key = _only_key([key for key, _ in judged], f"query {query}, code {code}")
+    keys, asked = list(dict.fromkeys(key for key, _ in judged)), f"query {query}, code {code}"
+    if not keys:
+        raise StoreError(
+            f"no judged pair is named so: {asked}; `cosqa browse` and the exported evidence have "
+            "the ids"
+        )
+    if len(keys) > 1:
+        named = "\n".join(f"  {key.query_id} {key.code_id}" for key in keys[:_MOST_NAMED])
+        raise StoreError(f"{len(keys)} judged pairs are named so: {asked}\n{named}")
+    [key] = keys
     for found in annotations.load_pairs(database, [key]):
         say(f"query {key.query_id}: {found.query.text}\n\ncode {key.code_id}:\n{found.code.text}")
         print_document(Document("", [code_facts(functions_of(database, key.code_id))]))
@@ -108,19 +117,6 @@ def pair(store: StoreSettings, query: str, code: str) -> None:
     for name, other in zip(("previous", "next"), judged_beside(database, key), strict=True):
         if other:
             say(f"\n{name} pair: cosqa pair {other.query_id} {other.code_id}")
-
-
-def _only_key(keys: list[PairKey], asked: str) -> PairKey:
-    distinct = list(dict.fromkeys(keys))
-    if len(distinct) == 1:
-        return distinct[0]
-    if not distinct:
-        raise StoreError(
-            f"no judged pair is named so: {asked}; `cosqa browse` and the exported evidence have "
-            "the ids"
-        )
-    named = "\n".join(f"  {key.query_id} {key.code_id}" for key in distinct[:_MOST_NAMED])
-    raise StoreError(f"{len(distinct)} judged pairs are named so: {asked}\n{named}")
 
 
 def _head(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:

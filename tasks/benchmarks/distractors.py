@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from infra.ids import CodeId, PairKey
 from infra.languages import Language, Mutant, language_named
 from infra.records import Annotation, Code, Label
-from tasks.benchmarks.benchmark import MUTANT, Benchmark, Columns, columns_of
+from tasks.benchmarks.benchmark import MUTANT, Benchmark, columns_of
 
 _MOST = 200  # mutants of a code that are made again: as many as settings let gates run, twice
 
@@ -36,7 +36,9 @@ def with_mutants(benchmark: Benchmark, number: int) -> Benchmark:
         code.code_id: code
         for code in columns.codes.where(pc.is_in(columns.codes.column("code_id"), value_set=wanted))
     }
-    known = _texts_named(columns, {code.name for code in codes.values()})
+    names = pa.array(sorted({code.name for code in codes.values()}), pa.string())
+    named = columns.codes.where(pc.is_in(columns.codes.column("name"), value_set=names))
+    known = {_bare(code) for code in named}
     made: dict[str, Code] = {}
     labels: dict[PairKey, Label] = {}
     for key, changes in sorted(failed.items()):
@@ -66,16 +68,12 @@ def parents_of_mutants(benchmark: Benchmark) -> dict[PairKey, list[str]]:
     codes = columns_of(benchmark).codes
     ids = mutants.column("code_id").combine_chunks()
     chosen = codes.where(pc.is_in(codes.column("code_id"), value_set=ids))
-    parent = {code.code_id: _parent(code) for code in chosen}
+    named = {each.code_id: each.origin.removeprefix(MUTANT).partition(" ")[0] for each in chosen}
     found: dict[PairKey, list[str]] = {}
     for label in mutants:
-        key = PairKey(label.query_id, parent[label.code_id])
+        key = PairKey(label.query_id, CodeId(named[label.code_id]))
         found.setdefault(key, []).append(label.code_id)
     return found
-
-
-def _parent(mutant: Code) -> CodeId:
-    return CodeId(mutant.origin.removeprefix(MUTANT).partition(" ")[0])
 
 
 def _failed_by_programs(
@@ -124,13 +122,6 @@ def _mutants(code: Code, failed: Mapping[str, int]) -> Iterable[Code]:
 
 def _change(mutant: Mutant) -> str:
     return f"line {mutant.line}: {mutant.change}"
-
-
-def _texts_named(columns: Columns, names: set[str]) -> set[str]:
-    """Return the bare texts of all codes of some names."""
-    wanted = pa.array(sorted(names), pa.string())
-    named = columns.codes.where(pc.is_in(columns.codes.column("name"), value_set=wanted))
-    return {_bare(code) for code in named}
 
 
 def _bare(code: Code) -> str:

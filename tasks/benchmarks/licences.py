@@ -123,11 +123,16 @@ def licence_texts(files: Iterable[Path]) -> Iterator[str]:
             yield file.read_text("utf-8", "replace")
 
 
+def licence_texts_in(folder: Path, root: Path | None = None) -> list[str]:
+    """Return such texts of a folder, without files that are links to outside of it or of a root."""
+    return [
+        *licence_texts(file for file in folder.iterdir() if not leads_outside(file, root or folder))
+    ]
+
+
 def licence_of_folder(folder: Path) -> str:
     """Return the licence that a folder's own files state, or "unknown"."""
-    return licence_of(
-        licence_texts(file for file in folder.iterdir() if not leads_outside(file, folder))
-    )
+    return licence_of(licence_texts_in(folder))
 
 
 def licence_of_dataset(folder: Path) -> str:
@@ -150,11 +155,7 @@ def licence_of_repository(folder: Path) -> str:
     own, *around = folder.resolve(), *folder.resolve().parents
     root = next((at for at in (own, *around) if (at / ".git").exists()), own)
     inside = [own, *(at for at in around if at.is_relative_to(root))]
-    texts = (
-        list(licence_texts(file for file in at.iterdir() if not leads_outside(file, at)))
-        for at in inside
-    )
-    return licence_of(next(filter(None, texts), []))
+    return licence_of(next(filter(None, map(licence_texts_in, inside)), []))
 
 
 def _recognised(text: str) -> str:

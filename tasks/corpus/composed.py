@@ -8,14 +8,12 @@ from typing import Protocol
 from infra.collected import Content, Item, Streamed
 from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.corpus.merging import CONFLICT, REPEATED_LABEL, REPEATED_QUERY, Merged
+from tasks.corpus.merging import Merged, QueryReason
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.inputs.queries import read_queries
 from tasks.inputs.text import state_of
 
 LABEL_ELSEWHERE = "label of a function that is in no chosen source of codes"
-
-_OF_QUERIES = (REPEATED_QUERY, REPEATED_LABEL, CONFLICT)
 
 
 class Readable(Protocol):
@@ -118,8 +116,13 @@ def _items(
             labels.append(item)
         else:
             has_codes = True
-    of_queries = _OF_QUERIES if has_codes else [*asked.dropped]
-    dropped.update({reason: asked.dropped.get(reason, 0) for reason in of_queries})
+    dropped.update(
+        {
+            reason: number
+            for reason, number in asked.dropped.items()
+            if isinstance(reason, QueryReason) or not has_codes
+        }
+    )
     for content in found:
         for item in content.items():
             if isinstance(item, Code):

@@ -80,7 +80,8 @@ def documentation_pairs(
     pairs = _pairs(distinct, dropped)
     drawn = _chosen(pairs, queries, seed)
     dropped[NOT_DRAWN] += len(pairs) - len(drawn)
-    parts = _parts(drawn, seed or 0) if by_repository else {}
+    homes = {pair.documented_id: repository_of(pair.code) for pair in drawn if by_repository}
+    parts = split_repositories(homes, _RATIO, seed or 0) if by_repository else {}
     labelled = [
         (Query.of(pair.paragraph, pair.code.origin, parts.get(pair.documented_id, "")), pair.code)
         for pair in drawn
@@ -137,11 +138,6 @@ def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[D
         else:
             dropped[reason] += 1
     return kept
-
-
-def _parts(pairs: list[DocumentedFunction], seed: int) -> dict[str, str]:
-    homes = {pair.documented_id: repository_of(pair.code) for pair in pairs}
-    return split_repositories(homes, _RATIO, seed)
 
 
 def _chosen(

@@ -4,7 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterator
 from errno import EINVAL
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from infra.languages import Function, Language
 from infra.links import LINK_OUTSIDE
@@ -56,7 +56,7 @@ def find_functions(source: SourceFiles, dropped: Counter[str]) -> Iterator[Corpu
             whole = [function for function in found if not function.has_error]
             licence = source.licence_of(file)
             functions = [
-                _corpus_function(function, relative, language, licence) for function in whole
+                corpus_function(function, relative, language, licence) for function in whole
             ]
         except _LeftOut as rule:
             dropped[str(rule)] += 1
@@ -91,9 +91,10 @@ def read_source(file: Path, language: Language) -> str:
     return text
 
 
-def _corpus_function(
-    function: Function, file: Path, language: Language, licence: str
+def corpus_function(
+    function: Function, file: PurePath, language: Language, licence: str = ""
 ) -> CorpusFunction:
+    """Return a function of a file, whose path is relative to the root of its corpus."""
     code = Code.of(
         function.text,
         name=function.name,

@@ -9,9 +9,16 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.filters import CorpusFunction, Filter, notes_of, reason_to_drop_query
 
-CONFLICT = "label of a pair that has a higher one"
-REPEATED_LABEL = "label given twice"
-REPEATED_QUERY = "query equal to an earlier one"
+
+class QueryReason(str):
+    """A reason to drop queries or labels, and no code: it counts where the code is others', too."""
+
+    __slots__ = ()
+
+
+CONFLICT = QueryReason("label of a pair that has a higher one")
+REPEATED_LABEL = QueryReason("label given twice")
+REPEATED_QUERY = QueryReason("query equal to an earlier one")
 REPEATED_CODE = "function equal to an earlier one"
 LABEL_OF_DROPPED = "label of a dropped query or function"
 
@@ -48,7 +55,7 @@ class Merged:
             if not _added(short, self._queries):
                 self.dropped[REPEATED_QUERY] += 1
             elif reason := reason_to_drop_query(self._keep, query):
-                self.dropped[reason] += 1
+                self.dropped[QueryReason(reason)] += 1
                 self._dropped_queries.add(short)
             else:
                 yield query
@@ -84,7 +91,8 @@ class Merged:
         """Return labels of one origin of what has passed; of a pair's labels the highest."""
         best: dict[tuple[str, str], Label] = {}
         for label in labels:
-            if self._is_dropped(label):
+            is_dropped = _short(label.query_id) in self._dropped_queries
+            if is_dropped or not self.has_code(label.code_id):
                 self.dropped[LABEL_OF_DROPPED] += 1
                 continue
             earlier = best.setdefault(label.key, label)
@@ -93,9 +101,6 @@ class Merged:
                 self.dropped[REPEATED_LABEL if same else CONFLICT] += 1
                 best[label.key] = max(earlier, label, key=lambda label: label.relevance)
         return list(best.values())
-
-    def _is_dropped(self, label: Label) -> bool:
-        return _short(label.query_id) in self._dropped_queries or not self.has_code(label.code_id)
 
     def streamed(self, info: SourceInfo, items: Iterable[Item]) -> Streamed:
         """Return a content of items that come through this object's methods as they are read.

@@ -140,13 +140,9 @@ def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
         )
     licence = licences.licence_of_repository(path)
     below = {at for file in files for at in file.parents if path in at.parents}
-    texts = {at: [*licences.licence_texts(_inside(at, path))] for at in sorted(below)}
+    texts = {at: licences.licence_texts_in(at, path) for at in sorted(below)}
     own = {at: licences.licence_of(found) for at, found in texts.items() if found}
     return SourceFiles(path, files, licence, "unknown", path.resolve().name, chosen, outside, own)
-
-
-def _inside(at: Path, root: Path) -> list[Path]:
-    return [file for file in at.iterdir() if not leads_outside(file, root)]
 
 
 def languages_of(names: Sequence[str]) -> dict[str, Language]:

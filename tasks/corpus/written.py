@@ -189,7 +189,7 @@ def names_function(query: str, code: Code, bound: float = 1.0) -> bool:
 
 def leave_out(
     rows: Sequence[WrittenQuery],
-    codes: Iterable[Code],
+    texts: Iterable[str],
     of: Mapping[str, Code],
     chosen: WrittenOptions,
 ) -> list[WrittenQuery]:
@@ -200,7 +200,7 @@ def leave_out(
 
     Args:
         rows: The queries.
-        codes: All functions.
+        texts: Those of all functions.
         of: Id of a function → the function, of each that has a query.
         chosen: The bounds.
     """
@@ -212,9 +212,9 @@ def leave_out(
         known.update([] if reason else [found])
         asked.append(_telling(found))
     fitting = Counter[int]()
-    for code in codes:
-        text = {*map(_stem, words(code.text))}
-        fitting.update(number for number, telling in enumerate(asked) if telling <= text)
+    for text in texts:
+        found_in = {*map(_stem, words(text))}
+        fitting.update(number for number, telling in enumerate(asked) if telling <= found_in)
     return [
         row.model_copy(update={"left_out": reason or GENERAL * (fitting[number] > chosen.top_k)})
         for number, (row, reason) in enumerate(zip(rows, reasons, strict=True))

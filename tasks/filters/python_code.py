@@ -11,10 +11,13 @@ import ast
 import re
 import textwrap
 from functools import cache
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from infra.languages.python import parse_or_none
 from tasks.filters import CorpusFunction, filters
+
+if TYPE_CHECKING:
+    from magika import Magika
 
 INCOMPLETE = "incomplete snippet of Python"
 IRRELEVANT = "text of no programming language"
@@ -45,25 +48,11 @@ class _Guess(NamedTuple):
     is_code: bool
 
 
-class _Classifier(Protocol):
-    def guess(self, text: str) -> _Guess: ...
-
-
-class _Magika:
-    def __init__(self) -> None:
-        from magika import Magika  # noqa: PLC0415 - loads ONNX's runtime
-
-        self._model = Magika()
-
-    def guess(self, text: str) -> _Guess:
-        found = self._model.identify_bytes(text.encode()).prediction
-        is_code = found.dl.group == "code" or found.dl.label in _MARKUP
-        return _Guess(found.dl.label, found.score, is_code)
-
-
 @cache
-def _classifier() -> _Classifier:
-    return _Magika()
+def _classifier() -> "Magika":
+    from magika import Magika  # noqa: PLC0415 - loads ONNX's runtime
+
+    return Magika()
 
 
 @filters.register("python-code")
@@ -76,7 +65,9 @@ class PythonCode:
         if _SESSION.search(text):
             return MIXED
         tree = parse_or_none(text)
-        guess = _classifier().guess(text)
+        found = _classifier().identify_bytes(text.encode()).prediction
+        is_code = found.dl.group == "code" or found.dl.label in _MARKUP
+        guess = _Guess(found.dl.label, found.score, is_code)
         is_python = guess.label == "python"
         if tree is not None and (is_python or not _is_other(guess)):
             return _reason_of_tree(tree, guess)
@@ -102,7 +93,8 @@ def _reason_of_tree(tree: ast.Module, guess: _Guess) -> str | None:
     if all(map(_is_literal, values)):
         is_data = guess.is_code and guess.label != "python" and guess.probability >= _LIKELY
         return OTHER_LANGUAGE if is_data else IRRELEVANT
-    return INCOMPLETE if all(map(_is_name, values)) else None
+    named = (ast.Name, ast.Attribute, ast.Constant)
+    return INCOMPLETE if all(isinstance(value, named) for value in values) else None
 
 
 def _is_literal(value: ast.expr | None) -> bool:
@@ -111,10 +103,6 @@ def _is_literal(value: ast.expr | None) -> bool:
     except (ValueError, TypeError, MemoryError, RecursionError):
         return False
     return True
-
-
-def _is_name(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Name | ast.Attribute | ast.Constant)
 
 
 def _reason_of_text(text: str, guess: _Guess) -> str:

@@ -84,7 +84,8 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        wrong = "; ".join(_problem(item["loc"], item["msg"]) for item in error.errors())
+        found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()]
+        wrong = "; ".join(": ".join(filter(None, problem)) for problem in found)
         known = ", ".join(field.alias or name for name, field in model.model_fields.items())
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
 
@@ -106,10 +107,6 @@ def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
 def taken(identity: str, place: str, earlier: str) -> str:
     """Return the message about an id that is given at two places."""
     return f"{place}: id {identity!r} is taken already by {earlier}: give each its own"
-
-
-def _problem(location: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, location))}: {message}" if location else message
 
 
 class _RepeatedKeyError(ValueError):

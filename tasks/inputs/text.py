@@ -139,6 +139,15 @@ def packed_or_not(folder: Path, pattern: str) -> list[Path]:
     return files
 
 
+def named_file(folder: Path, name: str) -> Path:
+    """Return a file of a folder by its name, compressed or not, missing or not.
+
+    Raises:
+        SourceError: As of `packed_or_not`.
+    """
+    return [*packed_or_not(folder, name), folder / name][0]
+
+
 def inside(folder: Path, files: Iterable[Path]) -> list[Path]:
     """Return paths in a folder, sorted, of which none may lead outside of it.
 

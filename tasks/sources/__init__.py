@@ -3,12 +3,12 @@
 A source reads and checks files and runs nothing: the code of a corpus is parsed, never imported.
 Which of its functions a benchmark keeps is decided by filters (`tasks.filters`).
 
-To add one, write a file with a subclass of `Source` or `FolderSource`, whose options are a subclass
-of `SourceOptions`, and decorate it with ``@sources.register("name")``, the name being that of the
-file with dashes for underscores. Its options are keys of the settings' section ``source``, and on
-the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads through
-`tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by one: the
-input may be larger than memory.
+To add one, write a file with a subclass of `Source` or `FolderSource`, which names in brackets its
+options, a subclass of `SourceOptions`, and decorate it with ``@sources.register("name")``, the name
+being that of the file with dashes for underscores. Its options are keys of the settings' section
+``source``, and on the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads
+through `tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by
+one: the input may be larger than memory.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
@@ -17,10 +17,11 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from infra.collected import Content, Item
 from infra.errors import SettingsError, UnknownNameError
@@ -35,20 +36,29 @@ from tasks.filters import FilterChain, filters
 from tasks.inputs.text import printable, require_folder, state_of
 
 
+def split_names(value: object) -> object:
+    """Return the names of a text, a JSON list or names with commas between, as a list."""
+    return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
+Languages = Annotated[
+    Names, Field(description="Languages that are read, such as go,java; none named reads all.")
+]
+
+
+def filters_by_default(*names: str, more: str = "") -> Any:  # noqa: ANN401 - as pydantic's Field
+    """Return the field of a source's filters, with other ones than none where none are given."""
+    about = f"Filters that drop functions, in their order: {', '.join(filters.names())}."
+    return Field(names, description=f"{about}{more}")
+
+
 class SourceOptions(BaseModel):
-    """Options that every source has; a source adds its own, or another default."""
+    """Options that every source has; a source adds its own, or other filters by default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    filters: tuple[str, ...] = Field(
-        (),
-        description=f"Filters that drop functions, in their order: {', '.join(filters.names())}.",
-    )
-
-    @field_validator("filters", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return split_names(value)
+    filters: Names = filters_by_default()
 
     @field_validator("*")
     @classmethod
@@ -56,11 +66,6 @@ class SourceOptions(BaseModel):
         if isinstance(value, Path) and printable(value) != str(value):
             raise ValueError(f"the name {printable(value)} is not UTF-8: rename the file or folder")
         return value
-
-
-def split_names(value: object) -> object:
-    """Return the names of a text, a JSON list or names with commas between, as a list."""
-    return re.findall(r"[\w-]+", value) if isinstance(value, str) else value
 
 
 OptionsType = TypeVar("OptionsType", bound=SourceOptions)
@@ -84,6 +89,14 @@ class Source(ABC, Generic[OptionsType]):
 
     Options: ClassVar[type[SourceOptions]]
     version: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Take the model of options that a source names in brackets."""
+        super().__init_subclass__()
+        bases = vars(cls).get("__orig_bases__", ())
+        for kind in chain.from_iterable(map(get_args, bases)):
+            if isinstance(kind, type) and issubclass(kind, SourceOptions):
+                cls.Options = kind
 
     def __init__(self, collection: str, options: OptionsType) -> None:
         self._name = collection
@@ -258,34 +271,35 @@ def open_source(source: SourceSettings) -> Readable:
     """
     parts = Parts.of(source)
     codes = _codes_of(source, parts)
+    name = source.name
+    queries: Component = codes[0]
     if asks_written(source):
-        queries: Component = written_queries(source)
+        name, queries = WRITTEN, written_queries(source)
     elif parts.queries:
-        queries = parts.queries.open()
-    elif not parts.codes:
-        if len(codes) == 1:
-            return codes[0]
-        queries = codes[0]
-    elif file := source.options.get("queries"):
-        queries = QueriesFile(Path(str(file)))
-    else:
-        queries = _open(source)
-    first = (
-        WRITTEN if asks_written(source) else parts.queries.name if parts.queries else source.name
-    )
-    names = dict.fromkeys((first, *(part.name for part in parts.codes)))
+        name, queries = parts.queries.name, parts.queries.open()
+    elif parts.codes:
+        file = source.options.get("queries")
+        queries = QueriesFile(Path(str(file))) if file else _open(source)
+    elif len(codes) == 1:
+        return codes[0]
+    names = dict.fromkeys((name, *(part.name for part in parts.codes)))
     return Composed(source.collection or "-".join(names), queries, codes)
 
 
 def _codes_of(source: SourceSettings, parts: Parts) -> list[Source[Any]]:
-    """Return the sources that code is read from."""
+    """Return the sources that code is read from; of several distributions one for each."""
     if parts.codes:
         return [part.open() for part in parts.codes]
-    rest = source
-    if parts.queries or asks_written(source):
-        given = source.model_dump(exclude={"codes", *source.options_of_parts, "queries"})
-        rest = SourceSettings.model_validate(given)
-    return [_open(item) for item in _each_distribution(rest)]
+    others = {"codes", *source.options_of_parts, "queries"}
+    is_of_codes = parts.queries or asks_written(source)
+    given = source.model_dump(exclude=others if is_of_codes else None)
+    named = source.options.get("distribution")
+    if isinstance(named, list | tuple):
+        given |= {"documentation_queries": 0} if len(named) > 1 else {}
+        each = [given | {"distribution": name} for name in dict.fromkeys(named)]
+    else:
+        each = [given]
+    return [_open(SourceSettings.model_validate(one)) for one in each]
 
 
 def asks_written(source: SourceSettings) -> bool:
@@ -329,16 +343,6 @@ def place_written(source: SourceSettings, folder: Path, top_k: int) -> SourceSet
     own = {"top_k": top_k, **source.options_of_parts.get(WRITTEN, {}), "folder": folder}
     given = source.model_dump(exclude_unset=True)
     return SourceSettings.model_validate(given | {WRITTEN: own})
-
-
-def _each_distribution(source: SourceSettings) -> list[SourceSettings]:
-    """Return the source, of several distributions one for each."""
-    named = source.options.get("distribution")
-    if not isinstance(named, list | tuple):
-        return [source]
-    given = source.model_dump() | ({"documentation_queries": 0} if len(named) > 1 else {})
-    one_each = [given | {"distribution": name} for name in dict.fromkeys(named)]
-    return [SourceSettings.model_validate(item) for item in one_each]
 
 
 def _open(source: SourceSettings, part: str = "") -> Source[Any]:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -20,9 +20,9 @@ from infra.ids import CodeId, QueryId
 from infra.records import Code, Label, Query, SourceInfo, normalise_query, query_id_of
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.licences import UNKNOWN
+from tasks.benchmarks.trec import write_lines
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import text_of_language
-from tasks.filters import CorpusFunction
 from tasks.inputs.formats import BenchmarkFormat, benchmark_at, benchmark_signs
 from tasks.sources import Source, SourceOptions, sources
 
@@ -61,7 +61,6 @@ class BenchmarkOptions(SourceOptions):
 class BenchmarkSource(Source[BenchmarkOptions]):
     """A benchmark in any of the formats."""
 
-    Options: ClassVar[type[SourceOptions]] = BenchmarkOptions
     version = "1"
 
     def __init__(self, collection: str, options: BenchmarkOptions) -> None:
@@ -86,8 +85,7 @@ class BenchmarkSource(Source[BenchmarkOptions]):
             "queries": [{"_id": "q1", "text": "double it"}, {"_id": "q2", "text": "half of it"}],
         }
         for name, rows in files.items():
-            text = "".join(f"{json.dumps(row)}\n" for row in rows)
-            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+            write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
         (folder / "qrels").mkdir()
         (folder / "qrels" / "test.tsv").write_text("q1\tc1\t1\nq2\tc2\t1\n", encoding="utf-8")
         return {"path": folder}
@@ -125,7 +123,9 @@ class BenchmarkSource(Source[BenchmarkOptions]):
             if each.query_id in ids.queries
         )
         yield from merged.codes(
-            _function(each) for each in benchmark.codes if each.code_id in ids.codes
+            text_of_language(_record(each, each.code_id))
+            for each in benchmark.codes
+            if each.code_id in ids.codes
         )
         yield from merged.labels(
             Label(
@@ -143,8 +143,3 @@ class BenchmarkSource(Source[BenchmarkOptions]):
 def _record(code: Code, origin: str) -> Code:
     known = code.model_dump(exclude={"text", "code_id", "origin", "source"})
     return Code.of(code.text, **known, origin=origin)
-
-
-def _function(code: Code) -> CorpusFunction:
-    """Return a code with its syntax, named as it is or by its first function."""
-    return text_of_language(_record(code, code.code_id))

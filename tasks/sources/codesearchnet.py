@@ -17,16 +17,16 @@ import pickle
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from infra.collected import Item
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Merged, QueryReason
 from tasks.corpus.parsed_code import text_of_language
 from tasks.filters import CorpusFunction
 from tasks.filters.documentation import first_paragraph
@@ -34,9 +34,16 @@ from tasks.inputs.challenge import Grades, is_right, read_grades
 from tasks.inputs.lines import read_lines, validated
 from tasks.inputs.pickles import pickled_items, pickled_pairs
 from tasks.inputs.text import inside, packed_or_not, printable
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
+from tasks.sources import (
+    FolderOptions,
+    FolderSource,
+    Names,
+    filters_by_default,
+    sources,
+    split_names,
+)
 
-NO_QUERY = "documentation that is no query"
+NO_QUERY = QueryReason("documentation that is no query")
 EMPTY = "empty function"
 UNFOUND = "annotated function that is not in the files"
 GRADED = "people:codesearchnet-challenge"
@@ -73,7 +80,7 @@ class CodeSearchNetOptions(FolderOptions):
     """The options of source codesearchnet."""
 
     path: Path = Field(description="folder of the unpacked archives, or of one language")
-    languages: tuple[str, ...] = Field(
+    languages: Names = Field(
         ("python",), min_length=1, description="Languages, such as python,java, in their order."
     )
     part: Literal["auto", "definitions", "documented"] = Field(
@@ -81,7 +88,9 @@ class CodeSearchNetOptions(FolderOptions):
         description="definitions reads all functions of *_dedupe_definitions_v2.pkl, documented "
         "those of final/jsonl; auto takes the first of both that is there.",
     )
-    splits: tuple[Literal["train", "valid", "test"], ...] = Field(
+    splits: Annotated[
+        tuple[Literal["train", "valid", "test"], ...], BeforeValidator(split_names)
+    ] = Field(
         ("train", "valid", "test"), min_length=1, description="Splits of the documented functions."
     )
     documentation_queries: bool = Field(
@@ -94,11 +103,7 @@ class CodeSearchNetOptions(FolderOptions):
         description="The challenge's annotationStore.csv: its queries with a right answer (a grade "
         "of 3) over all annotated functions; by itself no filter is set.",
     )
-    filters: tuple[str, ...] = Field(
-        ("parseable",), description=SourceOptions.model_fields["filters"].description
-    )
-
-    _names = field_validator("languages", "splits", mode="before")(split_names)
+    filters: Names = filters_by_default("parseable")
 
     @model_validator(mode="before")
     @classmethod
@@ -111,7 +116,6 @@ class CodeSearchNetOptions(FolderOptions):
 class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
     """CodeSearchNet's published functions, with their splits, addresses and licences."""
 
-    Options: ClassVar[type[SourceOptions]] = CodeSearchNetOptions
     version = "10"
     info = SourceInfo(
         name="codesearchnet",

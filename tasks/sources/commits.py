@@ -12,25 +12,25 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from infra.collected import Item
 from infra.languages import Function, Language
-from infra.records import Code, Query, SourceInfo
+from infra.records import Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_repository
-from tasks.corpus.git_history import Commit, FileChange, GitHistory, OpenHistory
-from tasks.corpus.merging import Merged
-from tasks.corpus.source_files import languages_of, module_of
+from tasks.corpus.functions import corpus_function
+from tasks.corpus.git_history import Commit, GitHistory, OpenHistory
+from tasks.corpus.merging import Merged, QueryReason
+from tasks.corpus.source_files import languages_of
 from tasks.filters import CorpusFunction
 from tasks.inputs.text import one_line
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources, split_names
+from tasks.sources import FolderOptions, FolderSource, Languages, Names, filters_by_default, sources
 
-NO_FUNCTION = "commit that changes no function"
-MANY = "commit that changes more than three functions"
-UNFIT = "subject of fewer than three words, or of more than 200 characters"
-NAMED = "subject that names its function"
+NO_FUNCTION = QueryReason("commit that changes no function")
+MANY = QueryReason("commit that changes more than three functions")
+UNFIT = QueryReason("subject of fewer than three words, or of more than 200 characters")
+NAMED = QueryReason("subject that names its function")
 NOT_READ = "commit that is older than those looked at"
 
 _MOST_FUNCTIONS, _LEAST_WORDS, _LONGEST = 3, 3, 200
@@ -50,23 +50,16 @@ class CommitsOptions(FolderOptions):
     """The options of source commits."""
 
     path: Path = Field(description="a folder of a git repository, whose files alone count")
-    languages: tuple[str, ...] = Field(
-        (), description="Languages that are read, such as go,java; none named reads all."
-    )
+    languages: Languages = ()
     queries_at_most: int = Field(500, ge=1, description="Subjects that are taken, newest first.")
     commits: int = Field(20_000, ge=1, description="Commits that are looked at, newest first.")
-    filters: tuple[str, ...] = Field(
-        ("special-methods",), description=SourceOptions.model_fields["filters"].description
-    )
-
-    _names = field_validator("languages", mode="before")(split_names)
+    filters: Names = filters_by_default("special-methods")
 
 
 @sources.register("commits")
 class CommitsSource(FolderSource[CommitsOptions]):
     """Subjects of commits that change one to three functions."""
 
-    Options: ClassVar[type[SourceOptions]] = CommitsOptions
     version = "1"
 
     def __init__(self, collection: str, options: CommitsOptions) -> None:
@@ -146,24 +139,12 @@ class CommitsSource(FolderSource[CommitsOptions]):
         for change in commit.changes:
             path = PurePosixPath(change.path)
             language = self._languages.get(path.suffix)
-            if language and path.is_relative_to(self._history.below):
-                yield from _functions_changed(history, change, language)
-
-
-def _functions_changed(
-    history: OpenHistory, change: FileChange, language: Language
-) -> Iterator[CorpusFunction]:
-    before = {each.text for each in _functions(history, change.before, language)}
-    path = PurePosixPath(change.path)
-    for each in _functions(history, change.after, language):
-        if each.text not in before and not each.has_error:
-            code = Code.of(
-                each.text, name=each.name, module=module_of(path), first_line=each.first_line,
-                last_line=each.last_line, documentation=each.documentation,
-                parameters=each.parameters, origin=f"{path}:{each.first_line}",
-                language=language.name,
-            )  # fmt: skip
-            yield CorpusFunction(code, each)
+            if language is None or not path.is_relative_to(self._history.below):
+                continue
+            before = {each.text for each in _functions(history, change.before, language)}
+            for each in _functions(history, change.after, language):
+                if each.text not in before and not each.has_error:
+                    yield corpus_function(each, path, language)
 
 
 def _functions(history: OpenHistory, identity: str, language: Language) -> Iterable[Function]:

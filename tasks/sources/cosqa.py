@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -25,7 +25,7 @@ from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, decode_json, read_items
 from tasks.inputs.text import inside, printable, read_text
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
+from tasks.sources import FolderOptions, FolderSource, sources
 
 _FILES = "code_idx_map.txt, cosqa-retrieval-*.json and cosqa-*.json"
 
@@ -63,7 +63,6 @@ class CosqaOptions(FolderOptions):
 class CosqaSource(FolderSource[CosqaOptions]):
     """CoSQA's published files."""
 
-    Options: ClassVar[type[SourceOptions]] = CosqaOptions
     version = "4"
     info = SourceInfo(
         name="cosqa",

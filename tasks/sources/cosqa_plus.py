@@ -10,7 +10,6 @@ are printed for the first version; the authors' scoring reads them from the seco
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -22,7 +21,7 @@ from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.inputs.lines import read_items
 from tasks.inputs.text import inside, printable
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
+from tasks.sources import FolderOptions, FolderSource, sources
 
 LABELS = "published:cosqa-plus"
 
@@ -56,7 +55,6 @@ class CosqaPlusOptions(FolderOptions):
 class CosqaPlusSource(FolderSource[CosqaPlusOptions]):
     """CoSQA+'s published files."""
 
-    Options: ClassVar[type[SourceOptions]] = CosqaPlusOptions
     version = "2"
     info = SourceInfo(
         name="cosqa-plus",

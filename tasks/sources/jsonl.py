@@ -16,7 +16,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -26,13 +25,14 @@ from infra.identity import mark
 from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
+from tasks.benchmarks.trec import write_lines
 from tasks.corpus.merging import Merged
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, StrictRow, read_lines, taken
 from tasks.inputs.queries import read_queries
-from tasks.inputs.text import packed_or_not
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
+from tasks.inputs.text import named_file
+from tasks.sources import FolderOptions, FolderSource, Names, filters_by_default, sources
 
 LABELS = "people:jsonl"
 
@@ -57,16 +57,13 @@ class JsonLinesOptions(FolderOptions):
     """The options of source jsonl."""
 
     path: Path = Field(description="a folder with queries.jsonl and codes.jsonl")
-    filters: tuple[str, ...] = Field(
-        ("parseable",), description=SourceOptions.model_fields["filters"].description
-    )
+    filters: Names = filters_by_default("parseable")
 
 
 @sources.register("jsonl")
 class JsonLinesSource(FolderSource[JsonLinesOptions]):
     """A folder of JSON Lines files."""
 
-    Options: ClassVar[type[SourceOptions]] = JsonLinesOptions
     version = "3"
 
     def __init__(self, collection: str, options: JsonLinesOptions) -> None:
@@ -85,8 +82,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
             "labels": [{"query": "q1", "code": "c1", "relevance": 1}],
         }
         for name, rows in files.items():
-            text = "".join(f"{json.dumps(row)}\n" for row in rows)
-            (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+            write_lines(folder / f"{name}.jsonl", map(json.dumps, rows))
         return {"path": folder}
 
     def inputs(self) -> list[Path]:
@@ -124,7 +120,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
         yield from merged.labels(_labels(rows, query_ids, code_ids))
 
     def _file(self, name: str) -> Path:
-        return [*packed_or_not(self._folder, f"{name}.jsonl"), self._folder / f"{name}.jsonl"][0]
+        return named_file(self._folder, f"{name}.jsonl")
 
 
 def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -31,7 +30,7 @@ from tasks.corpus.neural_code_search import (
 )
 from tasks.corpus.parsed_code import text_of_language
 from tasks.inputs.text import inside, require_folder, state_of
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
+from tasks.sources import FolderOptions, FolderSource, sources
 
 EXAMPLES = "people:neural-code-search"
 UNFOUND = "example whose method is not there"
@@ -53,7 +52,6 @@ class NeuralCodeSearchOptions(FolderOptions):
 class NeuralCodeSearchSource(FolderSource[NeuralCodeSearchOptions]):
     """The questions, the methods of the corpus, and examples as labels."""
 
-    Options: ClassVar[type[SourceOptions]] = NeuralCodeSearchOptions
     version = "1"
     info = SourceInfo(
         name="neural-code-search",

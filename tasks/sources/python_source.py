@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from tasks.corpus.source_files import SourceFiles, standard_library
-from tasks.sources import SourceOptions, sources
+from tasks.sources import Languages, sources
 from tasks.sources.source_code import SourceCode, SourceCodeOptions
 
 STANDARD_LIBRARY_QUERIES = Path(__file__).with_name("stdlib_queries.jsonl")
@@ -19,9 +19,7 @@ STANDARD_LIBRARY_QUERIES = Path(__file__).with_name("stdlib_queries.jsonl")
 class PythonOptions(SourceCodeOptions):
     """The options of source python-source."""
 
-    languages: tuple[str, ...] = Field(
-        ("python",), description=SourceCodeOptions.model_fields["languages"].description
-    )
+    languages: Languages = ("python",)
     queries: Path | None = Field(
         None,
         description="JSON Lines file of queries; the standard library has 40 of its own, and other "
@@ -33,7 +31,7 @@ class PythonOptions(SourceCodeOptions):
 class PythonSource(SourceCode):
     """Python files: their functions for annotation, and pairs by documentation."""
 
-    Options: ClassVar[type[SourceOptions]] = PythonOptions
+    Options = PythonOptions
     name: ClassVar[str] = "python-source"
 
     def queries_of(self, options: SourceCodeOptions) -> Path | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from infra.collected import Content, Item, whole
 from infra.errors import SettingsError
@@ -22,7 +22,7 @@ from tasks.corpus.popularity import most_popular_first
 from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
 from tasks.inputs.queries import read_queries
 from tasks.inputs.text import printable
-from tasks.sources import Source, SourceOptions, sources, split_names
+from tasks.sources import Languages, Names, Source, SourceOptions, filters_by_default, sources
 
 _OF_OTHERS = ("special-methods", "testable", "near-duplicates")  # than one's own folder
 
@@ -31,9 +31,7 @@ class SourceCodeOptions(SourceOptions):
     """The options of source source-code."""
 
     path: Path | None = Field(None, description="Folder of source files.")
-    languages: tuple[str, ...] = Field(
-        (), description="Languages that are read, such as go,java; none named reads all."
-    )
+    languages: Languages = ()
     distribution: str | tuple[str, ...] | None = Field(
         None, description="Installed distribution to read instead of a folder, or a list of them."
     )
@@ -55,20 +53,17 @@ class SourceCodeOptions(SourceOptions):
         "such benchmark, and a file of queries none but where this is set.",
     )
     seed: int = Field(20250, description="Chooses which documentation paragraphs are taken.")
-    filters: tuple[str, ...] = Field(
-        ("special-methods", "testable", "marked-near-duplicates"),
-        description=f"{SourceOptions.model_fields['filters'].description} If not given, near "
-        "duplicates of a folder are kept and named in the log; those of other code are left out.",
-    )
-
-    _names = field_validator("languages", mode="before")(split_names)
+    filters: Names = filters_by_default(
+        "special-methods", "testable", "marked-near-duplicates",
+        more=" If not given, near duplicates of a folder are kept and named in the log; those of "
+        "other code are left out.",
+    )  # fmt: skip
 
 
 @sources.register("source-code")
 class SourceCode(Source[SourceCodeOptions]):
     """Source files: their functions for annotation, and pairs by documentation."""
 
-    Options: ClassVar[type[SourceOptions]] = SourceCodeOptions
     version = "7"
     name: ClassVar[str] = "source-code"
 

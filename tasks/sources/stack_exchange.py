@@ -9,7 +9,6 @@ a label joins the two, so that what is published trains encoders (``cosqa train`
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field, field_validator
 
@@ -73,7 +72,6 @@ class StackExchangeOptions(SourceOptions):
 class StackExchangeSource(Source[StackExchangeOptions]):
     """Questions with an up-voted answer with code."""
 
-    Options: ClassVar[type[SourceOptions]] = StackExchangeOptions
     version = "1"
 
     def __init__(self, collection: str, options: StackExchangeOptions) -> None:
@@ -121,12 +119,18 @@ class StackExchangeSource(Source[StackExchangeOptions]):
             SourceError: The file is no Posts.xml, or is damaged; or no question is left.
         """
         options = self._options
-        matches = self._have_matches if self._corpus else None
+        corpus = self._corpus
+
+        def matches(codes: Sequence[str]) -> list[bool]:
+            functions = find_functions(corpus, Counter()) if corpus else ()
+            return have_matches(codes, (function.code.text for function in functions))
+
         evaluated = read_questions(options.evaluated) if options.evaluated else ()
         titles = {each.stackoverflow_id: each.question for each in evaluated}
         mined, steps = mine_questions(
-            self._file, options.tags, options.most, options.popularity, matches, titles
-        )
+            self._file, options.tags, options.most, options.popularity,
+            matches if corpus else None, titles,
+        )  # fmt: skip
         told = ", ".join(f"{number:,} {step}" for step, number in steps.items())
         if not mined:
             raise SourceError(f"{printable(self._file)}: no question is left of {told}")
@@ -149,8 +153,3 @@ class StackExchangeSource(Source[StackExchangeOptions]):
             )
         yield from merged.labels(labels)
         merged.notes.append(told)
-
-    def _have_matches(self, codes: Sequence[str]) -> list[bool]:
-        assert self._corpus  # noqa: S101 - asked of one alone
-        functions = find_functions(self._corpus, Counter())
-        return have_matches(codes, (function.code.text for function in functions))

@@ -10,7 +10,6 @@ dropped by the filter ``python-code``.
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -22,7 +21,7 @@ from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.pickles import pickled_pairs
 from tasks.inputs.text import inside, printable
-from tasks.sources import FolderOptions, FolderSource, SourceOptions, sources
+from tasks.sources import FolderOptions, FolderSource, Names, filters_by_default, sources
 
 EMPTY = "empty snippet"
 
@@ -41,16 +40,13 @@ class StaqcOptions(FolderOptions):
 
     path: Path = Field(description=f"folder with {_SEVERAL}.pickle or {_SINGLE}.pickle")
     title_queries: bool = Field(False, description="Take the questions' titles as queries.")
-    filters: tuple[str, ...] = Field(
-        ("python-code",), description=SourceOptions.model_fields["filters"].description
-    )
+    filters: Names = filters_by_default("python-code")
 
 
 @sources.register("staqc")
 class StaqcSource(FolderSource[StaqcOptions]):
     """StaQC's snippets of Python, in the order of its files: answers with several come first."""
 
-    Options: ClassVar[type[SourceOptions]] = StaqcOptions
     version = "3"
     info = SourceInfo(
         name="staqc",

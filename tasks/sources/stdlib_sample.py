@@ -5,12 +5,11 @@ whatever release of Python it runs; `agents.llm.recorded` has the replies by whi
 """
 
 from pathlib import Path
-from typing import ClassVar
 
 from pydantic import Field
 
 from infra.records import SourceInfo
-from tasks.sources import SourceOptions, sources
+from tasks.sources import sources
 from tasks.sources.jsonl import JsonLinesOptions, JsonLinesSource
 
 
@@ -26,7 +25,7 @@ class SampleOptions(JsonLinesOptions):
 class StandardLibrarySample(JsonLinesSource):
     """40 queries and 1,000 functions of the standard library of CPython 3.11.7."""
 
-    Options: ClassVar[type[SourceOptions]] = SampleOptions
+    Options = SampleOptions
 
     @property
     def info(self) -> SourceInfo:

@@ -76,8 +76,21 @@ def collected_source(ready: ValidatedInputs) -> CollectedSource:
     return CollectedSource(collections=tuple(collections), search=search)
 
 
+def check_committee(ready: ValidatedInputs, committee: CommitteeSettings | None = None) -> None:
+    """Ask the model and the engine before a server starts, as `check_agents`, whose flow takes it.
+
+    Of a key that a Prefect server alone knows the flow asks.
+    """
+    if not needs_server(ready.settings.llm, ready.settings.encoder):
+        check_agents(ready, committee, to_ask=True)
+
+
 def check_agents(
-    ready: ValidatedInputs, committee: CommitteeSettings | None = None, *, to_run: bool = True
+    ready: ValidatedInputs,
+    committee: CommitteeSettings | None = None,
+    *,
+    to_run: bool = True,
+    to_ask: bool = False,
 ) -> RecipeReference:
     """Return the recipe of the first labelling round, after one check of the model and the engine.
 
@@ -86,17 +99,25 @@ def check_agents(
         committee: Model, configuration and sandbox; None takes those of the settings.
         to_run: Check that the model has a key and the engine's boxes show all that they must; a
             plan needs neither.
+        to_ask: Check that the model answers, too.
     """
     committee = committee or ready.settings.committee
     if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    return _recipe(ready, committee) if to_run else current_recipe(committee, require_shown=False)
+    if to_run:
+        return _recipe(ready, committee, to_ask=to_ask)
+    return current_recipe(committee, require_shown=False)
 
 
-def _recipe(ready: ValidatedInputs, committee: CommitteeSettings) -> RecipeReference:
+def _recipe(
+    ready: ValidatedInputs, committee: CommitteeSettings, *, to_ask: bool
+) -> RecipeReference:
     """Return the recipe of a committee, whose model and engine are checked unless they were."""
     if committee not in ready.recipes:
-        check_model(committee.llm)
+        if to_ask:
+            check_answer(committee.llm, ready.settings.store)
+        else:
+            check_model(committee.llm)
         ready.recipes[committee] = current_recipe(committee, require_shown=True)
     return ready.recipes[committee]
 
@@ -162,9 +183,7 @@ def check_annotators(
 
     chosen = ready.settings
     committees = list(committees_of(chosen.committee, models or [chosen.llm.model], configurations))
-    for each in committees:
-        check_answer(each.llm, chosen.store)
-    return [(each, _recipe(ready, each)) for each in committees]
+    return [(each, _recipe(ready, each, to_ask=True)) for each in committees]
 
 
 def _with_keys(settings: Settings) -> Settings:

@@ -28,9 +28,9 @@ pytestmark = [
 
 METHODS = 7  # six lexical ones and the encoder
 
-# The model is checked for its answer and for the agents; the flow is handed what its command has.
+# The command asks the model and the engine; the flow, which checks too, is handed what it found.
 ASKED: dict[Callable[..., Any], int] = {
-    check_model: 2, check_agents: 2, current_recipe: 1, make_sandbox: 1,
+    check_model: 1, check_agents: 2, current_recipe: 1, make_sandbox: 1,
 }  # fmt: skip
 
 READ_CONTENT: Callable[..., Any] = vars(OpenBenchmark)["content"].func

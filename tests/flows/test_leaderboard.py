@@ -30,7 +30,7 @@ from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.sealing import seal_benchmark, write_answers
 from tasks.encoders import encoders
 from tasks.estimation.unlabelled import MethodEstimate
-from tasks.inputs.formats.beir import read_beir
+from tasks.inputs.formats.beir import Beir
 from tasks.reports.estimation import EstimationReport
 from tasks.reports.labels import answers_figure
 from tasks.stages.label.report import orders_document
@@ -278,7 +278,7 @@ def test_questions_without_labels_are_ranked_not_scored_and_their_answers_labell
     counts = [found_right["bm25"][n] for n in ("ann", "bob")] + [found_right["bag-of-words"]["cam"]]
     assert counts == [23, 23, 23]
     with pytest.raises(SourceError, match="qrels"):
-        read_beir(folder)
+        Beir(folder).benchmark()
 
 
 def test_kapes_order_of_the_methods_stands_beside_the_peoples_and_answers_are_drawn(

@@ -25,7 +25,7 @@ from tasks.benchmarks import write_benchmark, write_run
 from tasks.benchmarks.runs import rankings_of
 from tasks.benchmarks.sheets import COLUMNS, Answer, write_answers
 from tasks.inputs.formats import read_pairs, read_query_texts
-from tasks.inputs.formats.beir import read_beir
+from tasks.inputs.formats.beir import Beir
 from tasks.inputs.formats.export import read_benchmark
 from tasks.inputs.queries import read_queries
 from tasks.inputs.sheets import read_answers, read_label_sheet
@@ -81,7 +81,7 @@ def _run(folder: Path) -> Callable[[], object]:
 
 def _beir(folder: Path) -> Callable[[], object]:
     write_benchmark(agents_benchmark(), folder / "b")
-    return lambda: read_beir(folder / "b" / "beir")
+    return lambda: Beir(folder / "b" / "beir").benchmark()
 
 
 def _export(folder: Path) -> Callable[[], object]:

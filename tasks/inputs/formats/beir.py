@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Self
 
 from infra.errors import SourceError
-from tasks.benchmarks import Benchmark
 from tasks.benchmarks.qrels import QrelsTable
 from tasks.inputs.columns import is_number, read_columns
 from tasks.inputs.formats import PairSplit, formats
@@ -26,7 +25,7 @@ from tasks.inputs.graded import (
     judgements_table,
 )
 from tasks.inputs.lines import Line, read_lines
-from tasks.inputs.text import packed_or_not, printable, read_text_lines
+from tasks.inputs.text import named_file, packed_or_not, printable, read_text_lines
 from tasks.inputs.trec import qrels_table
 
 _QRELS = tuple(QRELS_TYPES)
@@ -64,7 +63,7 @@ class Beir(GradedFolder):
 
     def documents(self, name: DocumentsOf) -> Iterator[Line[Document]]:
         """Yield the lines of the corpus or of the queries."""
-        return read_lines(self._file(name), Document)
+        return read_lines(named_file(self.path, f"{name}.jsonl"), Document)
 
     def qrels(self, known: Container[str] = ()) -> QrelsTable:
         """Return the split's grades; with ids of the folder no line of names begins."""
@@ -75,14 +74,6 @@ class Beir(GradedFolder):
         """The file of the split's grades."""
         usual = self.path / "qrels" / f"{self.split}.tsv"
         return _qrels_files(self.path).get(self.split, usual)
-
-    def _file(self, name: str) -> Path:
-        return [*packed_or_not(self.path, f"{name}.jsonl"), self.path / f"{name}.jsonl"][0]
-
-
-def read_beir(folder: Path, split: str = "test") -> Benchmark:
-    """Return a split of a folder as a benchmark; errors as of `Beir.benchmark`."""
-    return Beir(folder, split).benchmark()
 
 
 def _is_beir(folder: Path) -> bool:

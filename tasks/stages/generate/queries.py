@@ -7,7 +7,9 @@ the options or ``--reread`` ask for another one, whichever model judges by then.
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
 
 from agents import build_model, check_model, journal_ledger
 from agents.llm.client import LanguageModel
@@ -20,6 +22,7 @@ from infra.outputs import write_outputs
 from infra.records import Code, Record
 from infra.settings import GenerationSettings, LanguageModelSettings, SourceSettings
 from infra.store import Database
+from infra.store.temp_tables import TempTable
 from tasks.corpus.written import (
     UNREAD,
     Form,
@@ -62,7 +65,7 @@ def is_unwritten(database: Database, source: SourceSettings, fingerprint: str) -
 def writing_plan(source: SourceSettings, llm: LanguageModelSettings) -> str:
     """Return whom a model would write queries for, and what that is expected to take."""
     written = written_queries(source)
-    return _plan_of(_drawn(written), written, llm)
+    return _plan_of(_drawn(written.functions(), written), written, llm)
 
 
 def _plan_of(drawn: Sequence[Code], written: WrittenQueries, llm: LanguageModelSettings) -> str:
@@ -77,8 +80,8 @@ def _plan_of(drawn: Sequence[Code], written: WrittenQueries, llm: LanguageModelS
     )
 
 
-def _drawn(written: WrittenQueries) -> list[Code]:
-    drawn = draw_by_file(written.functions(), written.options.functions, written.options.seed)
+def _drawn(codes: Iterable[Code], written: WrittenQueries) -> list[Code]:
+    drawn = draw_by_file(codes, written.options.functions, written.options.seed)
     if not drawn:
         raise SourceError(
             "no queries can be written: the code has no function with a name that its filters "
@@ -108,21 +111,30 @@ def write_queries(
     require_writer(llm)
     check_model(llm)
     log, written = get_run_logger(), written_queries(source)
-    drawn = _drawn(written)
-    log.info("%s", _plan_of(drawn, written, llm))
-    budget = run_budget(database.settings, llm, budget_usd)
-    model = build_model(llm, journal_ledger(database.settings, llm, budget))
-    with progress(artifact_key("written", source.title), "functions read", len(drawn)) as bar:
-        replies = asyncio.run(_ask(drawn, model, generation.concurrency, bar.advance))
-    money = Journal(database.settings.journal).spent(llm.model)
-    tokens, usd = budget.spent(money)
-    found = [
-        row
-        for code in drawn
-        for row in _rows(code, replies.get(code.code_id), written.options.forms, llm.model)
-    ]
-    functions: dict[str, Code] = {code.code_id: code for code in drawn}
-    rows = leave_out(found, written.functions(), functions, written.options)
+    # The code is read once: what the queries are compared with in the end waits on the disk.
+    with database.space(), TempTable({"text": pa.string()}, database.settings.folder) as texts:
+
+        def kept() -> Iterator[Code]:
+            for code in written.functions():
+                texts.add({"text": code.text})
+                yield code
+
+        drawn = _drawn(kept(), written)
+        log.info("%s", _plan_of(drawn, written, llm))
+        budget = run_budget(database.settings, llm, budget_usd)
+        model = build_model(llm, journal_ledger(database.settings, llm, budget))
+        with progress(artifact_key("written", source.title), "functions read", len(drawn)) as bar:
+            replies = asyncio.run(_ask(drawn, model, generation.concurrency, bar.advance))
+        money = Journal(database.settings.journal).spent(llm.model)
+        tokens, usd = budget.spent(money)
+        found = [
+            row
+            for code in drawn
+            for row in _rows(code, replies.get(code.code_id), written.options.forms, llm.model)
+        ]
+        functions: dict[str, Code] = {code.code_id: code for code in drawn}
+        all_texts = (text for batch in texts.read() for text in batch["text"].to_pylist())
+        rows = leave_out(found, all_texts, functions, written.options)
     left_out = tally_of(rows)
     if not any(not row.left_out for row in rows):
         raise SourceError(

@@ -14,7 +14,7 @@ from infra.settings import SourceSettings
 from tasks.benchmarks import Benchmark, qrels_of, write_benchmark, write_run
 from tasks.benchmarks.mteb import code_languages, mteb_task
 from tasks.benchmarks.runs import Rankings
-from tasks.inputs.formats.beir import read_beir
+from tasks.inputs.formats.beir import Beir
 from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate, mean
 from tasks.retrievers import retrievers
@@ -130,7 +130,7 @@ def test_beir_scores_a_run_on_our_export_as_we_do(tmp_path: Path) -> None:
 def test_a_folder_that_was_taken_in_scores_as_the_benchmark_that_went_out(tmp_path: Path) -> None:
     of = benchmark()
     write_benchmark(of, tmp_path / "export")
-    back = read_beir(tmp_path / "export" / "beir")
+    back = Beir(tmp_path / "export" / "beir").benchmark()
     rankings = retrievers.get("bm25")().rank(of.queries, of.codes, 8)
     assert means(rankings, back, *MTEB) == means(rankings, of, *MTEB)
 

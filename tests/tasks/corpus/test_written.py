@@ -119,7 +119,7 @@ def test_what_is_left_out_has_its_reason_and_what_repeats_a_left_out_one_stays()
         for query, function, why in told
     ]  # fmt: skip
     of: dict[str, Code] = {one.code_id: one for one in functions}
-    found = leave_out(rows, functions, of, WrittenOptions(top_k=2))
+    found = leave_out(rows, (each.text for each in functions), of, WrittenOptions(top_k=2))
     assert [(row.query, row.function, row.left_out) for row in found] == told
 
 

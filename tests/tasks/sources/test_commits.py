@@ -85,6 +85,7 @@ def test_subjects_are_asked_over_the_functions_of_the_folder_below_which_they_co
     tmp_path: Path,
 ) -> None:
     history = [
+        (b"Double", {"src/short.py": TWO}),
         (b"Add twice and half of a number", {"src/numbers.py": TWO}),
         (b"Change what is elsewhere alone", {"other/more.py": "def f(x):\n    return x\n"}),
     ]
@@ -93,6 +94,11 @@ def test_subjects_are_asked_over_the_functions_of_the_folder_below_which_they_co
     (content,) = read_whole(open_source(SourceSettings.model_validate(given))).values()
     assert asked(content) == ["Add twice and half of a number"]
     assert [code.name for code in content.codes] == ["double", "halve"]
+    assert content.dropped == {
+        "commit that changes no function": 1,
+        "subject of fewer than three words, or of more than 200 characters": 1,
+        "function equal to an earlier one": 2,
+    }, "left-out subjects are counted, functions that commits changed are not"
 
 
 @pytest.fixture

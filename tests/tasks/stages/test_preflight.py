@@ -12,13 +12,20 @@ from pydantic import SecretStr
 
 from infra.errors import SandboxError, UnknownNameError
 from infra.records import ExecutionResult
-from infra.settings import AnnotationSettings, LanguageModelSettings, SandboxSettings, Settings
+from infra.settings import (
+    AnnotationSettings,
+    LanguageModelSettings,
+    SandboxSettings,
+    Settings,
+    StoreSettings,
+)
 from sandbox.backends import backends
 from tasks.runtime.checked import ValidatedInputs, check, handed_on
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.preflight import check_agents, check_inputs
-from tests.fakes.llm_server import KEY
+from tasks.stages.preflight import check_agents, check_committee, check_inputs
+from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.flows.world import rule
 
 
 class OpenEngine(FakeSandbox):
@@ -83,3 +90,23 @@ def test_agents_that_a_command_has_checked_are_not_checked_again_by_its_flow() -
     own = check_agents(check_inputs(ready.given, lambda _: None))
     assert own == found
     assert own is not found, "a flow to which nothing is handed on makes the check"
+
+
+def test_a_command_asks_its_model_once_and_none_where_a_server_alone_has_the_key(
+    tmp_path: Path,
+) -> None:
+    with ScriptedServer([rule("probe", {"reply": {"verdict": "yes"}})]) as model:
+        settings = settings_of(configuration="arbiter")
+        llm = settings.llm.model_copy(update={"base_url": model.base_url})
+        store = StoreSettings(folder=tmp_path / "store")
+        keyless = llm.model_copy(update={"api_key": None, "api_key_block": "key"})
+        unasked, asked = (
+            check(settings.model_copy(update={"llm": each, "store": store}), lambda _: None)
+            for each in (keyless, llm)
+        )
+        check_committee(unasked)
+        assert (model.calls, unasked.recipes) == ([], {})
+        for _ in range(2):
+            check_committee(asked)
+        assert len(model.calls) == 1
+    assert check_agents(asked) is asked.recipes[asked.settings.committee]

@@ -16,7 +16,7 @@ from tasks.benchmarks.qrels import QrelsTable
 from tasks.benchmarks.runs import rankings_of
 from tasks.benchmarks.splits import repositories_by_query
 from tasks.inputs.formats import find_split, read_pairs
-from tasks.inputs.formats.beir import Beir, read_beir
+from tasks.inputs.formats.beir import Beir
 from tasks.metrics import evaluate
 from tasks.reports.diff import difference
 from tests.fakes.benchmarks import people_benchmark
@@ -30,7 +30,7 @@ def split_of(path: Path, usual: str = "") -> tuple[Path, str] | None:
 def test_an_exported_folder_comes_in_as_what_went_out(tmp_path: Path) -> None:
     out = people_benchmark()
     write_benchmark(out, tmp_path / "b")
-    found = read_beir(tmp_path / "b" / "beir")
+    found = Beir(tmp_path / "b" / "beir").benchmark()
     assert {code.code_id: code.text for code in found.codes} == {
         code.code_id: code.text for code in out.codes
     }
@@ -54,7 +54,7 @@ def beir(folder: Path, corpus: list[object], queries: list[object], qrels: str) 
 def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) -> None:
     corpus: list[object] = [{"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}}]
     queries: list[object] = [{"_id": "1", "text": "q"}, {"_id": "2", "text": "not judged"}]
-    found = read_beir(beir(tmp_path, corpus, queries, "1\td1\t1\n"), "dev")
+    found = Beir(beir(tmp_path, corpus, queries, "1\td1\t1\n"), "dev").benchmark()
     assert [code.text for code in found.codes] == ["A b"]
     assert [query.query_id for query in found.queries] == ["1"]
     assert found.label_origin == "beir:dev"
@@ -82,13 +82,13 @@ def test_a_bad_folder_is_an_error(
 ) -> None:
     folder = beir(tmp_path, corpus, [{"_id": "1", "text": "q"}], qrels)
     with pytest.raises(SourceError, match=message):
-        read_beir(folder, "dev")
+        Beir(folder, "dev").benchmark()
 
 
 def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     folder = beir(tmp_path, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "")
     with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
-        read_beir(folder)
+        Beir(folder).benchmark()
 
 
 def small(folder: Path) -> Path:
@@ -111,15 +111,15 @@ def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> N
 def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_path: Path) -> None:
     folder = small(tmp_path)
     files = [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "dev.tsv"]
-    plain = read_beir(folder, "dev")
+    plain = Beir(folder, "dev").benchmark()
     for file in files:
         packed = file.with_name(f"{file.name}.gz")
         packed.write_bytes(gzip.compress(file.read_bytes()))
         with pytest.raises(SourceError, match=rf"{file.name} is there compressed too"):
-            read_beir(folder, "dev")
+            Beir(folder, "dev").benchmark()
         file.unlink()
     assert split_of(folder) == split_of(folder / "qrels" / "dev.tsv.gz") == (folder, "dev")
-    found = read_beir(folder, "dev")
+    found = Beir(folder, "dev").benchmark()
     assert (found.labels, len(found.codes)) == (plain.labels, 1)
 
 
@@ -130,7 +130,7 @@ def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> 
     line = json.dumps({"_id": unfit, "text": "x = 1"})
     (tmp_path / "beir" / file).write_text(f"{line}\n")
     with pytest.raises(SourceError, match=rf"{file}:1: .*_id"):
-        read_beir(tmp_path / "beir")
+        Beir(tmp_path / "beir").benchmark()
 
 
 FOUND = [("q1", "c1", 1.0), ("q2", "c2", 2.0)]
@@ -163,7 +163,7 @@ def judged(folder: Path, qrels: str, name: str = "test.tsv") -> Path:
     ],
 )
 def test_no_judgement_is_taken_for_a_header(tmp_path: Path, qrels: str) -> None:
-    found = read_beir(judged(tmp_path, qrels))
+    found = Beir(judged(tmp_path, qrels)).benchmark()
     assert [(label.query_id, label.code_id, label.relevance) for label in found.labels] == FOUND
 
 
@@ -181,7 +181,7 @@ def test_a_first_line_without_a_reading_is_an_error(
     tmp_path: Path, qrels: str, problem: str
 ) -> None:
     with pytest.raises(SourceError, match=problem):
-        read_beir(judged(tmp_path, qrels))
+        Beir(judged(tmp_path, qrels)).benchmark()
 
 
 def line(query: object, code: object, score: object) -> str:
@@ -189,20 +189,20 @@ def line(query: object, code: object, score: object) -> str:
 
 
 def test_qrels_in_json_lines_are_those_of_the_same_table(tmp_path: Path) -> None:
-    plain = read_beir(judged(tmp_path, TWO))
+    plain = Beir(judged(tmp_path, TWO)).benchmark()
     folder = judged(tmp_path, line("q1", "c1", 1) + "\n" + line("q2", "c2", 2.0), "test.jsonl")
     table, lines = folder / "qrels" / "test.tsv", folder / "qrels" / "test.jsonl"
     with pytest.raises(SourceError, match=r"test\.jsonl is the same split as test\.tsv"):
-        read_beir(folder)
+        Beir(folder).benchmark()
     table.unlink()
     assert split_of(folder) == split_of(lines) == (folder, "test")
     assert find_split(folder, "test") == lines
-    assert read_beir(folder) == plain
+    assert Beir(folder).benchmark() == plain
     packed = folder / "qrels" / "dev.jsonl.gz"
     packed.write_bytes(gzip.compress(lines.read_bytes()))
     assert split_of(packed) == (folder, "dev")
     assert find_split(folder, "dev") == packed
-    assert read_beir(folder, "dev").labels
+    assert Beir(folder, "dev").benchmark().labels
     with pytest.raises(SourceError, match=r"2 splits: name one of .*dev\.jsonl\.gz.*test\.jsonl"):
         split_of(folder)
 
@@ -225,14 +225,14 @@ def test_a_json_line_without_a_reading_is_an_error(
     tmp_path: Path, qrels: str, problem: str
 ) -> None:
     with pytest.raises(SourceError, match=problem):
-        read_beir(judged(tmp_path, qrels, "test.jsonl"))
+        Beir(judged(tmp_path, qrels, "test.jsonl")).benchmark()
 
 
 def test_judged_codes_that_are_missing_are_told_and_count_as_never_found(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = judged(tmp_path, f"{TWO}q1\tc9\t1\nq2\tc8\t0\nq2\tc9\t1\n")
-    found = read_beir(folder)
+    found = Beir(folder).benchmark()
     assert {(label.query_id, label.code_id, label.relevance) for label in found.labels} == {
         *FOUND, ("q1", "c9", 1.0), ("q2", "c8", 0.0), ("q2", "c9", 1.0)
     }  # fmt: skip
@@ -245,7 +245,7 @@ def test_judged_codes_that_are_missing_are_told_and_count_as_never_found(
 def test_a_query_whose_relevant_codes_are_all_missing_counts_as_for_trec_eval(
     tmp_path: Path,
 ) -> None:
-    found = read_beir(judged(tmp_path, "q1\tc1\t1\nq1\tc7\t1\nq1\tc8\t2\nq2\tc9\t1\n"))
+    found = Beir(judged(tmp_path, "q1\tc1\t1\nq1\tc7\t1\nq1\tc8\t2\nq2\tc9\t1\n")).benchmark()
     rankings = rankings_of({"q1": {"c1": 1.0, "c2": 0.5}, "q2": {"c2": 1.0}})
     for name, values in {"Recall@10": [1 / 3, 0.0], "MRR": [1.0, 0.0], "MAP": [1 / 3, 0.0]}.items():
         scores = evaluate(rankings, QrelsTable.of_labels(found.labels), [name])
@@ -253,7 +253,9 @@ def test_a_query_whose_relevant_codes_are_all_missing_counts_as_for_trec_eval(
 
 
 def test_a_diff_shows_a_changed_label_of_a_code_that_is_missing(tmp_path: Path) -> None:
-    before, after = (read_beir(judged(tmp_path, f"{TWO}q1\tc9\t{grade}\n")) for grade in (0, 1))
+    before, after = (
+        Beir(judged(tmp_path, f"{TWO}q1\tc9\t{grade}\n")).benchmark() for grade in (0, 1)
+    )
     [flip] = difference(before, after).flips
     assert (flip.query_id, flip.code_id, flip.code, flip.after) == ("q1", "c9", "", 1.0)
 
@@ -262,14 +264,14 @@ def test_a_diff_shows_a_changed_label_of_a_code_that_is_missing(tmp_path: Path) 
 def test_a_file_of_a_folder_is_no_link_that_leads_outside(tmp_path: Path, name: str) -> None:
     folder, other = tmp_path / "folder", tmp_path / "other"
     folder.mkdir()
-    plain = read_beir(judged(folder, TWO))
+    plain = Beir(judged(folder, TWO)).benchmark()
     for place, is_inside in ((folder / "kept", True), (other, False)):
         shutil.move(folder / name, place)
         (folder / name).symlink_to(place)
         if is_inside:
-            assert read_beir(folder) == plain
+            assert Beir(folder).benchmark() == plain
         else:
             with pytest.raises(SourceError, match=r"a link that leads outside of .*folder \(1 in"):
-                read_beir(folder)
+                Beir(folder).benchmark()
         (folder / name).unlink()
         shutil.move(place, folder / name)

@@ -4,7 +4,7 @@ Covers `tasks.stages.generate.queries`, `tasks.stages.generate.asking`, `agents.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, open_database
-from tasks.corpus.written import names_function
+from tasks.corpus.written import GENERAL, WrittenQueries, names_function
 from tasks.runtime.progress import Progress
 from tasks.sources import open_source, place_written
 from tasks.stages.collect import collect_source
@@ -135,6 +135,23 @@ def test_two_queries_of_each_function_are_the_collections_with_where_they_come_f
     assert not content.labels, "the function that a query comes from is no label"
     assert "written" in content.info.name
     assert "openai/scripted" in content.info.revision
+
+
+def test_the_code_is_read_once_for_the_draw_and_for_what_is_left_out(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, readings = WrittenQueries.functions, []
+
+    def counted(written: WrittenQueries) -> Iterator[Code]:
+        readings.append(written)
+        return whole(written)
+
+    monkeypatch.setattr(WrittenQueries, "functions", counted)
+    told = reply("return sign", "Where is the sign?")
+    with ScriptedServer(script(double=told)) as model:
+        found = served(place, model).run(top_k=2)
+    assert found == Written(taken=4, left_out={GENERAL: 2})
+    assert len(readings) == 1
 
 
 def test_no_prompt_has_the_name_and_the_whole_share_that_names_its_function_is_0(
