@@ -104,7 +104,7 @@ async def require_behaviours(
     required = [each for each in behaviours if each.name not in settings.accept_without]
     if _shown(key).issuperset(each.name for each in required):
         return
-    lock = await MachineSlots(key, 1).take()
+    lock = await MachineSlots(key, 1).acquire()
     try:
         shown = _shown(key)
         missing = [each for each in required if each.name not in shown]
