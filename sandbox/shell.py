@@ -42,7 +42,7 @@ async def shell(terminal: Terminal, line: str) -> ShellResult:
     for operator, step in steps[:_MOST_STEPS]:
         if (operator == "&&" and status != 0) or (operator == "||" and status == 0):
             continue
-        result = await _done(terminal, step)
+        result = await _perform(terminal, step)
         status = result.status
         outputs.append(result.output)
         installed += result.installed
@@ -57,7 +57,7 @@ async def shell(terminal: Terminal, line: str) -> ShellResult:
     )
 
 
-async def _done(terminal: Terminal, step: Step) -> ShellResult:
+async def _perform(terminal: Terminal, step: Step) -> ShellResult:
     match step:
         case Install(requirements):
             result = await terminal.install(requirements)

@@ -107,7 +107,7 @@ def _step_of(text: str) -> Step:
         return Run(text)
     if words[:1] == ["export"]:
         return _export(words[1:]) or Run(text)
-    words = _without_prefix(words)
+    words = _strip_prefix(words)
     for read in (_pip, _apt):
         step = read(words)
         if step:
@@ -125,7 +125,7 @@ def _export(words: Sequence[str]) -> Step | None:
     return Export(match[1], match[2])
 
 
-def _without_prefix(words: Sequence[str]) -> list[str]:
+def _strip_prefix(words: Sequence[str]) -> list[str]:
     """Return a command's words without ``sudo``, ``env`` and assignments before it."""
     rest = list(words)
     while rest and (rest[0] in ("sudo", "env", "-E", "-H") or _ASSIGNMENT.fullmatch(rest[0])):

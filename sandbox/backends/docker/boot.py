@@ -12,7 +12,7 @@ _VALUES = ("library_values", "values", "frames")
 _CHILD = (*_TESTS, *_VALUES, "proxy", "child")
 _SERVICE = (*_TESTS, *_VALUES, "service")
 _RUNNER = (
-    "instrumentation", "streams", "sockets", "reports", "processes", "interpreters", "builds",
+    "instrumentation", "streams", "leftovers", "reports", "processes", "interpreters", "builds",
     "runner",
 )  # fmt: skip
 

@@ -108,7 +108,7 @@ class DockerBox:
             isolated=isolated,
         )
         out_of_memory = ExecutionResult(outcome="memory", message=_OUT_OF_MEMORY)
-        return await self._done(job, read_result, out_of_memory)
+        return await self._ask(job, read_result, out_of_memory)
 
     async def shell(self, line: str) -> ShellResult:
         """Run a line of commands; see ``Box.shell``."""
@@ -117,7 +117,7 @@ class DockerBox:
     async def execute(self, command: str) -> ShellResult:
         """Run a command without a network; see ``Terminal.execute``."""
         out_of_memory = ShellResult(status=None, output=_OUT_OF_MEMORY)
-        result = await self._done(self._jobs.command(command), read_shell_result, out_of_memory)
+        result = await self._ask(self._jobs.command(command), read_shell_result, out_of_memory)
         self._jobs.repeat(command, result)
         return result
 
@@ -142,7 +142,7 @@ class DockerBox:
             with contextlib.suppress(SandboxError):  # the next start removes it
                 await self._pool.call(engine.owned.remove, volume)
 
-    async def _done(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
+    async def _ask(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         """Return the result of a job, done once more in a new container where the first was lost.
 
         Args:

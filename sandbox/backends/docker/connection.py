@@ -19,7 +19,7 @@ _TIMEOUT_S = 60
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turn Docker's errors into this project's."""
     try:
         yield
@@ -38,7 +38,7 @@ def translated() -> Iterator[None]:
         ) from error
 
 
-def connected(connections: int) -> DockerClient:
+def connect(connections: int) -> DockerClient:
     """Return a client of the engine that the environment names.
 
     Args:
@@ -47,7 +47,7 @@ def connected(connections: int) -> DockerClient:
     Raises:
         EngineUnavailableError: No engine answers.
     """
-    with translated():
+    with translate_errors():
         _probe_socket()
         client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
     if client.api.base_url.startswith("http+"):  # a socket of this machine or ssh: no proxy

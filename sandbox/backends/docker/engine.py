@@ -22,7 +22,7 @@ from docker.types import LogConfig, Ulimit
 from infra.settings import SandboxSettings
 from sandbox.backends.docker import abilities, boot
 from sandbox.backends.docker.channel import Channel
-from sandbox.backends.docker.connection import connected, translated
+from sandbox.backends.docker.connection import connect, translate_errors
 from sandbox.backends.docker.images import GROUP, IMAGE_USER, BoxImages
 from sandbox.backends.docker.jobs import longest_answer
 from sandbox.backends.docker.owners import OwnedObjects
@@ -74,13 +74,13 @@ class Engine:
         self._settings = settings
         self._idle_networks: deque[Running] = deque()
         self._users = MachineSlots("users", _MOST_USERS)  # one kernel counts, whatever the engine
-        self._client = connected(settings.machine_slots + 2)
+        self._client = connect(settings.machine_slots + 2)
         self.owned = OwnedObjects(self._client, settings.machine_slots)
         self._images = BoxImages(self._client, settings.image, self.owned.labels)
         self.installers = Installers(self._create, self.owned.remove, settings)
 
     @classmethod
-    def connected(cls, settings: SandboxSettings) -> "Engine":
+    def connect(cls, settings: SandboxSettings) -> "Engine":
         """Return the engine, after removing what ended processes left on it.
 
         Raises:
@@ -89,7 +89,7 @@ class Engine:
         """
         engine = cls(settings)
         try:
-            with translated():
+            with translate_errors():
                 info = engine._client.info()
             abilities.require(info, settings.accept_without)
             engine.owned.remove_left_over()
@@ -100,7 +100,7 @@ class Engine:
 
     def describe(self) -> str:
         """Return engine and image; see ``Sandbox.check`` for the errors."""
-        with translated():
+        with translate_errors():
             version = self._client.version()["Version"]
             image = self._client.images.get(self._settings.image)
         runtime = f", runtime {self._settings.runtime}" if self._settings.runtime else ""
@@ -108,7 +108,7 @@ class Engine:
 
     def identity(self) -> str:
         """Return the identity of the engine as it is; see ``Identified``."""
-        with translated():
+        with translate_errors():
             info, image = self._client.info(), self._client.images.get(self._settings.image)
         return abilities.identity(info, self._settings.runtime, str(image.id))
 
@@ -170,7 +170,7 @@ class Engine:
     def _start(self, container: Container) -> Running:
         """Start a container; where that fails, remove it."""
         streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        with contextlib.ExitStack() as undo, translated():
+        with contextlib.ExitStack() as undo, translate_errors():
             undo.callback(self.owned.remove, container)
             attached: Any = container.attach_socket(params=streams)
             connection = getattr(attached, "_sock", attached)
@@ -204,12 +204,12 @@ class Engine:
 
     def make_volume(self) -> Volume:
         """Make a volume for what is installed for one box."""
-        with translated():
+        with translate_errors():
             return self._client.volumes.create(labels=self.owned.labels)
 
     def was_out_of_memory(self, container: Container) -> bool:
         """Return True if the kernel ended the container for memory."""
-        with translated():
+        with translate_errors():
             container.reload()
         return bool(container.attrs["State"]["OOMKilled"])
 
@@ -233,7 +233,7 @@ class Engine:
         largest_file = options.pop("largest_file_mb", limits.tmp_mb) * _MEGABYTE
         ulimits = {"fsize": largest_file, "nofile": 256, "core": 0, "msgqueue": 0}
         megabytes = f"{limits.tmp_mb}m,nr_inodes={64 * limits.tmp_mb},mode=1777"
-        with translated():
+        with translate_errors():
             return self._client.containers.create(
                 options.pop("image", limits.image),
                 list(command),

@@ -27,7 +27,7 @@ from docker.errors import APIError, BuildError, ImageNotFound
 
 from infra.errors import SandboxError
 from infra.identity import digest
-from sandbox.backends.docker.connection import translated
+from sandbox.backends.docker.connection import translate_errors
 from sandbox.executed import EXECUTED
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class BoxImages:
             SandboxError: The language's could not be made, as without an archive of Debian's
                 packages.
         """
-        with translated():
+        with translate_errors():
             image = str(self._client.images.get(self.language_image(language)).id)
             tag = f"{image[_SHORT_ID]}-{number}"
             name = f"{_USER_REPOSITORY}:{tag}"
@@ -96,7 +96,7 @@ class BoxImages:
         languages = [_LANGUAGE_REPOSITORY.format(name) for name in EXECUTED if name != "python"]
         named = {"reference": [f"{name}:*" for name in (_USER_REPOSITORY, *languages)]}
         removed = 0
-        with translated():
+        with translate_errors():
             images = self._client.images.list(filters=named)
             for tag in (tag for image in images for tag in image.tags):
                 try:

@@ -19,7 +19,7 @@ from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 from docker.models.volumes import Volume
 
-from sandbox.backends.docker.connection import translated
+from sandbox.backends.docker.connection import translate_errors
 
 NAME = "cosqa.name"  # the label of what one object of `OwnedObjects` has made
 _SANDBOX = "cosqa.sandbox"
@@ -50,7 +50,7 @@ class OwnedObjects:
 
         Nor where it is being removed, or still used: the next start removes it.
         """
-        with translated(), contextlib.suppress(NotFound):
+        with translate_errors(), contextlib.suppress(NotFound):
             try:
                 removable.remove(force=True)
             except APIError as error:
@@ -71,7 +71,7 @@ class OwnedObjects:
 
     def _remove_all(self, is_included: Callable[[Mapping[str, str]], bool]) -> int:
         filters: dict[str, str | list[str] | bool] = {"label": f"{_SANDBOX}=1"}
-        with translated():
+        with translate_errors():
             listed = self._client.containers.list(all=True, filters=filters, ignore_removed=True)
             containers = [container for container in listed if is_included(container.labels)]
             volumes = [

@@ -39,7 +39,7 @@ class ContainerPool:
     def __init__(
         self,
         settings: SandboxSettings,
-        connect: Callable[[SandboxSettings], Engine] = Engine.connected,
+        connect: Callable[[SandboxSettings], Engine] = Engine.connect,
     ) -> None:
         self.settings = settings
         self._connect = connect

@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from infra.errors import SandboxError
 from infra.records import Record
 from infra.settings import SandboxSettings
-from sandbox.backends.docker.connection import translated
+from sandbox.backends.docker.connection import translate_errors
 from sandbox.base import InstallResult
 
 PACKAGES = "/packages"  # where a box finds what was installed; the image's user owns it
@@ -197,14 +197,14 @@ class Installers:
             log_config=_SHORT_LOG,
             largest_file_mb=_LARGEST_FILE_MB,
         )
-        with translated():
+        with translate_errors():
             container.put_archive(PACKAGES, wheels)
         return container
 
     def run(self, installer: Container, limit_s: float) -> InstallResult:
         """Let an installer run to its end, or to the time limit."""
         start = time.monotonic()
-        with translated():
+        with translate_errors():
             try:
                 installer.start()
                 status = installer.wait(timeout=limit_s)["StatusCode"]
@@ -225,7 +225,7 @@ class Installers:
         if self._platform is None:
             container = self._create(QUESTION, log_config=_SHORT_LOG)
             try:
-                with translated():
+                with translate_errors():
                     container.start()
                     container.wait(timeout=self._settings.install_timeout_s)
                     output = container.logs().decode(errors="replace")
