@@ -167,8 +167,14 @@ def run_command(command: str, job: Job) -> Report:
         command: What ``sh`` runs.
         job: The limits, and the variables that earlier commands have set.
     """
+    folders = package_folders(job)
+    programs = [f"{folder}/bin" for folder in folders]
+    installed = {
+        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
+        "PYTHONPATH": ":".join(folders),
+    }
     process = Process(job["command_timeout"], job["cut"], (Stream(job["keep"]),))
-    if process.fork((1,), {**_OFFLINE, **_paths(job), **job["environment"]}):
+    if process.fork((1,), {**_OFFLINE, **installed, **job["environment"]}):
         _execute(command, job["memory"])
     limit = process.watch()
     (output,) = process.streams
@@ -191,16 +197,6 @@ def _execute(command: str, memory: int) -> None:
         os.write(1, f"the command cannot be run: {error}\n".encode(errors="backslashreplace"))
     finally:
         os._exit(126)
-
-
-def _paths(job: Job) -> dict[str, str]:
-    """Return where a command finds installed modules, programs and libraries."""
-    folders = package_folders(job)
-    programs = [f"{folder}/bin" for folder in folders]
-    return {
-        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
-        "PYTHONPATH": ":".join(folders),
-    }
 
 
 def enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str]) -> None:
