@@ -155,9 +155,8 @@ class Engine:
         running.channel.close()
         try:
             with contextlib.suppress(APIError, requests.RequestException):
-                running.container.wait(
-                    timeout=_STOP_TIMEOUT_S
-                )  # spares the engine a killing process
+                # This spares the engine a killing process.
+                running.container.wait(timeout=_STOP_TIMEOUT_S)
             self.owned.remove(running.container)
             if running.network and running.channel.is_clean:
                 self._idle_networks.append(running.network)
