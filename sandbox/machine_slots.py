@@ -18,39 +18,39 @@ _LONGEST_WAIT_S = 0.1  # until a place that another process has left is seen
 
 
 class Slot:
-    """A place that is taken until it is released; ``place`` is its number, from 0."""
+    """A place that is held until it is released; ``number`` is its own, from 0."""
 
-    def __init__(self, owner: "MachineSlots", place: int, handle: int) -> None:
-        self.place = place
-        self._owner = owner
+    def __init__(self, number: int, handle: int, freed: asyncio.Event) -> None:
+        self.number = number
         self._handle: int | None = handle
+        self._freed = freed
 
     def release(self) -> None:
         """Leave the place; do nothing where it was left before."""
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
-            self._owner.freed.set()
+            self._freed.set()
 
 
 class MachineSlots:
     """A number of places; processes that name the same folder share them.
 
-    Where processes ask for different numbers, each stays below its own. It belongs to the event
-    loop that it is first used in.
+    Where processes ask for different numbers, each stays below its own. Where anything waits for a
+    place, all belongs to the event loop that it is first used in.
 
     Args:
         name: The folder's name.
-        number: How many places there are.
+        count: How many places there are.
     """
 
-    def __init__(self, name: str, number: int) -> None:
+    def __init__(self, name: str, count: int) -> None:
         self._name = name
-        self._number = number
+        self._count = count
         self._turns = asyncio.Lock()  # within the process: first come, first served
-        self.freed = asyncio.Event()
+        self._freed = asyncio.Event()
 
-    def try_take(self) -> Slot | None:
+    def try_acquire(self) -> Slot | None:
         """Return a free place, or None.
 
         Raises:
@@ -59,14 +59,14 @@ class MachineSlots:
         try:
             folder = own_folder() / self._name
             folder.mkdir(mode=0o700, exist_ok=True)
-            for place in range(self._number):
-                handle = os.open(folder / str(place), os.O_RDWR | os.O_CREAT, 0o600)
+            for number in range(self._count):
+                handle = os.open(folder / str(number), os.O_RDWR | os.O_CREAT, 0o600)
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
                     os.close(handle)
                 else:
-                    return Slot(self, place, handle)
+                    return Slot(number, handle, self._freed)
         except OSError as error:
             raise SandboxError(
                 f"the places for boxes on this machine cannot be locked ({error}); make the folder "
@@ -74,14 +74,14 @@ class MachineSlots:
             ) from error
         return None
 
-    async def take(self) -> Slot:
-        """Return a place, waiting for a free one; errors as in `try_take`."""
+    async def acquire(self) -> Slot:
+        """Return a place, waiting for a free one; errors as in `try_acquire`."""
         async with self._turns:
             wait_s = _SHORTEST_WAIT_S
-            while (slot := self.try_take()) is None:
-                self.freed.clear()
+            while (slot := self.try_acquire()) is None:
+                self._freed.clear()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.freed.wait(), wait_s)
+                    await asyncio.wait_for(self._freed.wait(), wait_s)
                 wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
             return slot
 

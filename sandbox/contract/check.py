@@ -9,7 +9,7 @@ import functools
 import json
 import logging
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,24 +64,21 @@ class CheckedSandbox:
         """Return engine and image; see `Sandbox.check`."""
         return await self._sandbox.check()
 
-    def box(
-        self, code: str, *, bare: bool = False, language: str = "python"
-    ) -> AbstractAsyncContextManager[Box]:
-        """Return a fresh box; see `Sandbox.box`. Entering it raises as `require_behaviours`."""
-        return self._box(code, bare=bare, language=language)
-
-    async def close(self) -> None:
-        """Remove everything that is still there."""
-        await self._sandbox.close()
-
     @asynccontextmanager
-    async def _box(self, code: str, *, bare: bool, language: str) -> AsyncIterator[Box]:
+    async def box(
+        self, code: str, *, bare: bool = False, language: str = "python"
+    ) -> AsyncIterator[Box]:
+        """Yield a fresh box; see `Sandbox.box`. Entering it raises as `require_behaviours`."""
         if language not in self._checked:
             required = [one for one in self._behaviours if one.language == language]
             await require_behaviours(self._sandbox, self._settings, behaviours=required)
             self._checked.add(language)
         async with self._sandbox.box(code, bare=bare, language=language) as box:
             yield box
+
+    async def close(self) -> None:
+        """Remove everything that is still there."""
+        await self._sandbox.close()
 
 
 async def require_behaviours(
@@ -102,11 +99,11 @@ async def require_behaviours(
         return
     key = await _key(sandbox)
     required = [each for each in behaviours if each.name not in settings.accept_without]
-    if _shown(key).issuperset(each.name for each in required):
+    if _names_shown(key).issuperset(each.name for each in required):
         return
-    lock = await MachineSlots(key, 1).take()
+    lock = await MachineSlots(key, 1).acquire()
     try:
-        shown = _shown(key)
+        shown = _names_shown(key)
         missing = [each for each in required if each.name not in shown]
         if not missing:
             return
@@ -137,7 +134,7 @@ async def check_engine(
         results = await self_check(sandbox, behaviours)
         if isinstance(sandbox, Identified):
             key, ok = await _key(sandbox), {result.name: result.ok for result in results}
-            others = _shown(key) - ok.keys()
+            others = _names_shown(key) - ok.keys()
             _persist(key, {*others, *(name for name, is_shown in ok.items() if is_shown)})
     finally:
         await sandbox.close()
@@ -217,7 +214,7 @@ def _sources_digest() -> str:
     return digest(*(part for file in files for part in (file.name, file.read_text("utf-8"))))
 
 
-def _shown(key: str) -> set[str]:
+def _names_shown(key: str) -> set[str]:
     """Return the names of the behaviours that were shown; none where nothing can be read."""
     try:
         names = json.loads(_file(key).read_text("utf-8"))

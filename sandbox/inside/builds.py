@@ -23,12 +23,9 @@ _CORE_S = 10  # of a core's time that one tool may take, which usually needs les
 _MOST = 8  # executables that are kept; each takes some megabytes of the box's memory
 _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any
-
-    Job = dict[str, Any]
-    Report = dict[str, Any]
+    from sandbox.inside import Job, Report
 
 
 class Builds:
@@ -99,10 +96,8 @@ class _Build(Process):
     def _outcome(self, limit: str) -> Report:
         if limit in (STARVED, "timeout"):
             return {"outcome": STARVED}
-        content = self._report.content()
         if not limit and self.exit_code == 0:
-            is_report = content.startswith(self._token)
-            return read_report(content.removeprefix(self._token)) or {} if is_report else {}
+            return read_report(self._report.content(), self._token) or {}
         told = [*self._told.text().splitlines(), ""] if self.exit_code == GIVEN_UP else []
         reason = told[0] if told else f"it cannot be compiled: {limit or self.exit_code}"
         return {"outcome": "raised", "error_type": NOT_SEPARABLE, "message": reason}

@@ -41,16 +41,17 @@ from sandbox.inside.run_tests import (
     run_tests,
 )
 from sandbox.inside.seccomp import (
+    file_unsharer,
     hide_process,
     restrict_system_calls,
-    unsharing_of_files,
 )
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any
 
-    Job = dict[str, Any]
+    from sandbox.inside import Job
+
     Counts = tuple[Callable[[], int], Callable[[], int], Callable[[], int]]
     Reports = tuple[list[bytes], list[bytes]]  # of the error that counts, and of each test
     Places = tuple[frozenset[int], ...]
@@ -58,7 +59,7 @@ if TYPE_CHECKING:
 REPORT = 3
 CASES = 100  # tests whose outcomes are reported
 FAILED = b"!"  # written before the error of a program that did not pass
-PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
+_PACKAGES = ("/packages", "/opt/packages")  # a box's own, then the image's
 _NO_OWN_FILES = b"boxes need close_range(2), which Linux has since 5.9\n"
 _SPARE_MEMORY = 16 * 2**20
 
@@ -71,7 +72,7 @@ def prepare(job: Job) -> Callable[[], None]:
     """
     hide_process()
     random.seed(job["hash_seed"])
-    sys.path.extend(PACKAGES[:1] if job["bare"] else PACKAGES)
+    sys.path.extend(package_folders(job))
     sys.argv = [PROGRAM]
     entered: dict[str, None] = {}
     asserts, calls = itertools.count(), itertools.count()
@@ -95,6 +96,11 @@ def prepare(job: Job) -> Callable[[], None]:
         signals.put,
         replies.get,
     )
+
+
+def package_folders(job: Job) -> tuple[str, ...]:
+    """Return the folders of packages that a job's program may import."""
+    return _PACKAGES[:1] if job["bare"] else _PACKAGES
 
 
 def _program_runner(
@@ -140,7 +146,7 @@ def _start_guard(
     tools = (os.write, os._exit, gc.disable, type, bytes, len, CASES, REPORT, FAILED)
     has_own_files = _thread.allocate_lock()
     has_own_files.acquire()
-    start = (unsharing_of_files(), has_own_files.release, _NO_OWN_FILES)
+    start = (file_unsharer(), has_own_files.release, _NO_OWN_FILES)
     arguments = (start, counts, reports, signals, frame, (places(run_tests.__code__), *tools))
     identity = _thread.start_new_thread(_guard, arguments)
     has_own_files.acquire()

@@ -14,11 +14,12 @@ from types import CodeType, FunctionType
 
 from sandbox.inside.failures import PROGRAM, name_of_case
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any
 
-    Space = dict[str, Any]
+    from sandbox.inside import Space
+
     Call = Callable[[], object]
     Tests = tuple[tuple[bytes, Call], ...]  # names and what runs them
     Items = tuple[tuple[str, Any], ...]  # of a name space, taken at once

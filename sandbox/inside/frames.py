@@ -1,4 +1,7 @@
-"""Frames between a program's process and that of the code under test, and their shared state."""
+"""Frames of JSON, and the state that a program's process and that of the code share by them.
+
+A frame is four bytes of length, big-endian, then JSON.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,44 @@ import random
 import sys
 from collections.abc import Collection
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any
-
-    Frame = dict[str, Any]
+    from sandbox.inside import Frame
 
 _LARGEST = 64 * 2**20
 _CHUNK = 2**16
 _LOADED_BY = ("LD_", "PYTHON")  # variables that decide what code a program loads stay as they are
+
+
+def write_frame(file: int, frame: Frame) -> None:
+    """Write a frame to a file."""
+    data = json.dumps(frame).encode()
+    data = len(data).to_bytes(4, "big") + data
+    while data:
+        data = data[os.write(file, data) :]
+
+
+def read_frame(file: int, largest: int) -> Frame:
+    """Return the next frame of a file.
+
+    Raises:
+        EOFError: The file has ended.
+        ValueError: It holds no frame, or one of more bytes.
+    """
+    size = int.from_bytes(_read(file, 4), "big")
+    if size > largest:
+        raise ValueError("a frame that is too large")
+    return json.loads(_read(file, size))  # type: ignore[no-any-return]
+
+
+def _read(file: int, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = os.read(file, min(size - len(data), _CHUNK))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)
 
 
 class Channel:
@@ -45,10 +77,7 @@ class Channel:
         now = self._state()
         changed = {name: value for name, value in now.items() if self._sent.get(name) != value}
         self._sent = now
-        data = json.dumps({**frame, "state": changed}).encode()
-        data = len(data).to_bytes(4, "big") + data
-        while data:
-            data = data[os.write(self._file, data) :]
+        write_frame(self._file, {**frame, "state": changed})
 
     def receive(self) -> Frame:
         """Return the next frame, and take over the state sent with it.
@@ -57,24 +86,12 @@ class Channel:
             EOFError: The other process has ended.
             ValueError: It sent no frame.
         """
-        size = int.from_bytes(self._read(4), "big")
-        if size > _LARGEST:
-            raise ValueError("a frame that is too large")
-        frame = json.loads(self._read(size))
+        frame = read_frame(self._file, _LARGEST)
         state = {name: to for name, to in frame.pop("state").items() if name in self._accepts}
         if state:
             self._take_over(state)
             self._sent = {**self._sent, **state}
-        return frame  # type: ignore[no-any-return]
-
-    def _read(self, size: int) -> bytes:
-        data = bytearray()
-        while len(data) < size:
-            piece = os.read(self._file, min(size - len(data), _CHUNK))
-            if not piece:
-                raise EOFError
-            data += piece
-        return bytes(data)
+        return frame
 
     def _state(self) -> Frame:
         state: Frame = {"cwd": os.getcwd(), "environ": dict(os.environ), "argv": sys.argv}

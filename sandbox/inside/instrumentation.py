@@ -20,14 +20,14 @@ _SHARED = {
     "catch_warnings", "warns", "stdin", "settrace", "setrecursionlimit", "getrecursionlimit",
     "__globals__", "__code__", "__builtins__", "builtins",
 }  # fmt: skip
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any, TypeGuard
+    from typing import TypeGuard
 
-    Job = dict[str, Any]
+    from sandbox.inside import Job
 
 
-def instrumented(job: Job) -> Job:
+def instrument(job: Job) -> Job:
     """Return a job with ``code`` and ``program`` compiled; ``texts`` keeps them as they were.
 
     What does not compile becomes the name and the arguments of the error. ``names`` are what the
@@ -40,8 +40,8 @@ def instrumented(job: Job) -> Job:
     counter = ProgramCounter(*others)
     return {
         **job,
-        "code": _compiled(target, TARGET, TargetCounter(called)),
-        "program": _compiled(program, PROGRAM, counter),
+        "code": _compile(target, TARGET, TargetCounter(called)),
+        "program": _compile(program, PROGRAM, counter),
         "tests": counter.required,
         "shared": counter.shared,
         "names": names,
@@ -55,18 +55,13 @@ class TargetCounter(ast.NodeTransformer):
     def __init__(self, called: str) -> None:
         self._called = called
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Count a function."""
-        return self._counted(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Count a coroutine function."""
-        return self._counted(node)
-
-    def _counted(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         self.generic_visit(node)
         _insert(node, _call(self._called))
         return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - a name of `ast`
 
 
 class ProgramCounter(ast.NodeTransformer):
@@ -120,7 +115,7 @@ class ProgramCounter(ast.NodeTransformer):
         count = ast.copy_location(ast.Expr(_call(self._asserted)), node)
         note = ast.Expr(_call(self._failed, f"line {node.lineno}"))
         failing = ast.copy_location(ast.Assert(ast.Constant(value=False), node.msg), node)
-        wrong = ast.UnaryOp(ast.Not(), _with_sides(node.test, node.lineno))
+        wrong = ast.UnaryOp(ast.Not(), _capture_sides(node.test, node.lineno))
         return [count, ast.copy_location(ast.If(wrong, [note, failing], []), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -151,22 +146,17 @@ class ProgramCounter(ast.NodeTransformer):
                 return ast.copy_location(ast.Pass(), node)
         return self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         """Notice a test function."""
-        return self._entering(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """Notice an asynchronous test function."""
-        return self._entering(node)
-
-    def _entering(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         self.generic_visit(node)
         if node.name.startswith("test"):
             _insert(node, _call(self._entered, f"{node.name}:{node.lineno}"))
         return node
 
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - a name of `ast`
 
-def _compiled(
+
+def _compile(
     source: str, file: str, counter: ast.NodeTransformer
 ) -> CodeType | tuple[str, tuple[object, ...]]:
     try:
@@ -239,7 +229,7 @@ def _other_names_bound_by(node: ast.AST) -> list[str]:
     return []
 
 
-def _with_sides(test: ast.expr, line: int) -> ast.expr:
+def _capture_sides(test: ast.expr, line: int) -> ast.expr:
     """Return a comparison that keeps its two sides, so that a failure can tell of them."""
     if not isinstance(test, ast.Compare) or len(test.comparators) != 1:
         return test

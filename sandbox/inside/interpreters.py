@@ -8,22 +8,17 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
-from types import CodeType
 
-from sandbox.inside.child import CASES, PACKAGES
-from sandbox.inside.instrumentation import instrumented
+from sandbox.inside.child import CASES, package_folders
+from sandbox.inside.instrumentation import instrument
 from sandbox.inside.processes import enter
-from sandbox.inside.proxy import ALONE, GIVEN_UP
+from sandbox.inside.proxy import ALONE, CHANNEL, GIVEN_UP
 from sandbox.inside.seccomp import restrict_system_calls
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any
+    from sandbox.inside import Codes, Job
 
-    Job = dict[str, Any]
-    Codes = list[tuple[str, CodeType]]
-
-CHANNEL = 4  # a program's socket to the code, and after it the executable where there is one
 _SERVICE_FILES = (1, 2, 3)
 
 
@@ -95,10 +90,9 @@ def start_service(job: Job, codes: Codes, *executables: int) -> int:
         if job.get("harness"):
             become_harness(job, {"code": job["code"]}, CHANNEL if executables else None)
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
-        made = instrumented({"code": job["code"], "program": ""})
+        made = instrument({"code": job["code"], "program": ""})
         own = {key: job[key] for key in ("hash_seed", "clock", "memory")}
-        packages = list(PACKAGES[:1] if job["bare"] else PACKAGES)
         texts = {"text": job["code"], "code": made["code"], "called": made["names"][0]}
-        become_interpreter({**own, **texts, "packages": packages}, codes)
+        become_interpreter({**own, **texts, "packages": package_folders(job)}, codes)
     finally:
         os._exit(1)

@@ -6,7 +6,7 @@ import builtins
 import sys
 from collections.abc import Callable
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any
 
@@ -20,7 +20,7 @@ _FACTORIES = ("int", "float", "str", "list", "dict", "set", "tuple", "bool")
 _ARRAY_KINDS = "biufcSUMm"  # numpy's types without objects
 
 
-def parts_of(value: object, name: str, add: Add) -> list[Any] | None:
+def encode(value: object, name: str, add: Add) -> list[Any] | None:
     """Return name and parts of a value; None for one that cannot be sent.
 
     Args:
@@ -29,15 +29,15 @@ def parts_of(value: object, name: str, add: Add) -> list[Any] | None:
         add: Returns what stands for a value that it holds.
     """
     if name == "numpy.ndarray" or (name.startswith("numpy.") and hasattr(value, "dtype")):
-        return _parts_of_array(value)
+        return _array_parts(value)
     if name not in _TYPES:
         return None
     parts = _TYPES[name][0](value, add)
     return None if parts is None else [name, *parts]
 
 
-def made(name: str, parts: list[Any], read: Read) -> object:
-    """Return the value of a name and parts; arguments as of `parts_of`.
+def decode(name: str, parts: list[Any], read: Read) -> object:
+    """Return the value of a name and parts; arguments as of `encode`.
 
     Raises:
         ValueError: The name is of no plain type; others for parts that are none.
@@ -51,55 +51,55 @@ def made(name: str, parts: list[Any], read: Read) -> object:
     return _TYPES[name][1](getattr(sys.modules[module], title), parts, read)
 
 
-def _text(value: object, _add: Add) -> Parts:
+def _write_text(value: object, _add: Add) -> Parts:
     return [str(value)]
 
 
-def _of_text(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
+def _make_text(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
     return kind(*parts)
 
 
-def _moment(value: Any, _add: Add) -> Parts | None:  # noqa: ANN401 - date, time or both
+def _write_moment(value: Any, _add: Add) -> Parts | None:  # noqa: ANN401 - date, time or both
     zone = type(getattr(value, "tzinfo", None))
     if zone not in (type(None), getattr(sys.modules["datetime"], "timezone", None)):
         return None
     return [value.isoformat(), getattr(value, "fold", 0)]
 
 
-def _of_moment(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
+def _make_moment(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
     moment = kind.fromisoformat(parts[0])
     return moment.replace(fold=1) if parts[1] else moment
 
 
-def _span(value: Any, _add: Add) -> Parts:  # noqa: ANN401 - of `timedelta`
+def _write_span(value: Any, _add: Add) -> Parts:  # noqa: ANN401 - of `timedelta`
     return [value.days, value.seconds, value.microseconds]
 
 
-def _queue(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of `deque`
+def _write_queue(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of `deque`
     return [[add(item) for item in value], value.maxlen]
 
 
-def _of_queue(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
+def _make_queue(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
     return kind([read(item) for item in parts[0]], parts[1])
 
 
-def _mapping(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of a kind of `dict`
+def _write_mapping(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of a kind of `dict`
     return [[[add(key), add(item)] for key, item in value.items()]]
 
 
-def _of_mapping(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
+def _make_mapping(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
     return kind({read(key): read(item) for key, item in parts[0]})
 
 
-def _default(value: Any, add: Add) -> Parts | None:  # noqa: ANN401 - of `defaultdict`
+def _write_default(value: Any, add: Add) -> Parts | None:  # noqa: ANN401 - of `defaultdict`
     name = getattr(value.default_factory, "__name__", "")
     is_plain = name in _FACTORIES and getattr(builtins, name) is value.default_factory
     if not is_plain and value.default_factory is not None:
         return None
-    return [*_mapping(value, add), name]
+    return [*_write_mapping(value, add), name]
 
 
-def _of_default(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
+def _make_default(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
     if parts[1] not in ("", *_FACTORIES):
         raise ValueError("no plain factory")
     factory = getattr(builtins, parts[1]) if parts[1] else None
@@ -107,23 +107,23 @@ def _of_default(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 
 
 
 _TYPES: dict[str, tuple[Write, Make]] = {
-    "collections.Counter": (_mapping, _of_mapping),
-    "collections.OrderedDict": (_mapping, _of_mapping),
-    "collections.defaultdict": (_default, _of_default),
-    "collections.deque": (_queue, _of_queue),
-    "datetime.date": (_moment, _of_moment),
-    "datetime.datetime": (_moment, _of_moment),
-    "datetime.time": (_moment, _of_moment),
-    "datetime.timedelta": (_span, _of_text),
-    "decimal.Decimal": (_text, _of_text),
-    "fractions.Fraction": (_text, _of_text),
-    "pathlib.PosixPath": (_text, _of_text),
-    "pathlib.PurePosixPath": (_text, _of_text),
-    "uuid.UUID": (_text, _of_text),
+    "collections.Counter": (_write_mapping, _make_mapping),
+    "collections.OrderedDict": (_write_mapping, _make_mapping),
+    "collections.defaultdict": (_write_default, _make_default),
+    "collections.deque": (_write_queue, _make_queue),
+    "datetime.date": (_write_moment, _make_moment),
+    "datetime.datetime": (_write_moment, _make_moment),
+    "datetime.time": (_write_moment, _make_moment),
+    "datetime.timedelta": (_write_span, _make_text),
+    "decimal.Decimal": (_write_text, _make_text),
+    "fractions.Fraction": (_write_text, _make_text),
+    "pathlib.PosixPath": (_write_text, _make_text),
+    "pathlib.PurePosixPath": (_write_text, _make_text),
+    "uuid.UUID": (_write_text, _make_text),
 }
 
 
-def _parts_of_array(value: Any) -> list[Any] | None:  # noqa: ANN401 - an array or a number
+def _array_parts(value: Any) -> list[Any] | None:  # noqa: ANN401 - an array or a number
     if value.dtype.kind not in _ARRAY_KINDS:
         return None
     shape = ["numpy.ndarray", list(value.shape)] if type(value).__name__ == "ndarray" else None

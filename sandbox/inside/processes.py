@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 
-from sandbox.inside.child import PACKAGES, REPORT
+from sandbox.inside.child import REPORT, package_folders
 from sandbox.inside.seccomp import restrict_system_calls
 from sandbox.inside.streams import Stream
 
@@ -44,12 +44,9 @@ _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory/memory.oom_control",
 )
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any
-
-    Job = dict[str, Any]
-    Report = dict[str, Any]
+    from sandbox.inside import Job, Report
 
 
 class Process:
@@ -116,7 +113,7 @@ class Process:
         """The exit status, or the negative number of the signal that ended it."""
         return os.waitstatus_to_exitcode(self._status)
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         """Return the seconds that are left."""
         gone = self.seconds
         if gone > min(self._seen + _SAMPLE_S, self._timeout_s):
@@ -132,7 +129,7 @@ class Process:
             watcher = os.pidfd_open(self._child)
             selector.register(watcher, selectors.EVENT_READ)
             try:
-                while (left := self._left()) > 0:
+                while (left := self._seconds_left()) > 0:
                     if self.seconds > MOST_WAITING * self._timeout_s:
                         return STARVED
                     for key, _ in selector.select(min(left, _SAMPLE_S)):
@@ -170,8 +167,14 @@ def run_command(command: str, job: Job) -> Report:
         command: What ``sh`` runs.
         job: The limits, and the variables that earlier commands have set.
     """
+    folders = package_folders(job)
+    programs = [f"{folder}/bin" for folder in folders]
+    installed = {
+        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
+        "PYTHONPATH": ":".join(folders),
+    }
     process = Process(job["command_timeout"], job["cut"], (Stream(job["keep"]),))
-    if process.fork((1,), {**_OFFLINE, **_paths(job), **job["environment"]}):
+    if process.fork((1,), {**_OFFLINE, **installed, **job["environment"]}):
         _execute(command, job["memory"])
     limit = process.watch()
     (output,) = process.streams
@@ -194,16 +197,6 @@ def _execute(command: str, memory: int) -> None:
         os.write(1, f"the command cannot be run: {error}\n".encode(errors="backslashreplace"))
     finally:
         os._exit(126)
-
-
-def _paths(job: Job) -> dict[str, str]:
-    """Return where a command finds installed modules, programs and libraries."""
-    folders = PACKAGES[:1] if job["bare"] else PACKAGES
-    programs = [f"{folder}/bin" for folder in folders]
-    return {
-        "PATH": ":".join((*programs, os.environ.get("PATH", os.defpath))),
-        "PYTHONPATH": ":".join(folders),
-    }
 
 
 def enter(ends: list[int], files: tuple[int, ...], environment: Mapping[str, str]) -> None:

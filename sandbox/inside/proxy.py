@@ -18,15 +18,13 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from sandbox.inside.frames import Channel
 from sandbox.inside.values import Graph, NotPlainError, Reader
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    Frame = dict[str, Any]
-    Node = list[Any]
-    Space = dict[str, Any]
+    from sandbox.inside import Frame, Node, Space
 
-CHANNEL = 4
+CHANNEL = 4  # the socket to the code, and after it the executable where there is one
 GIVEN_UP, ALONE = 77, 78  # exit codes: see `runner`
 NOT_SEPARABLE = "NotSeparableError"  # the error's type where a program was given up
 _BUILT_IN = frozenset(
@@ -83,7 +81,7 @@ def names_bound_in(text: str) -> set[str]:
     return {one.get_name() for one in found if one.is_assigned() or one.is_imported()}
 
 
-def confused_name(names: Space, program: str, code: str) -> str | None:
+def ambiguous_name(names: Space, program: str, code: str) -> str | None:
     """Return a name that a star import may take from the code for another's, None for none.
 
     Such a name is one of Python, one that the program has elsewhere, or one that the code's text
@@ -140,7 +138,7 @@ class OtherProcess:
     def load(self, space: Space) -> None:
         """Load the code there, and its names into a name space; raises what loading raised."""
         names, unplain = self._ask({"load": True}), {}
-        if self._texts and (name := confused_name(names, *self._texts)):
+        if self._texts and (name := ambiguous_name(names, *self._texts)):
             give_up(f"the program takes {name} from the code under test, perhaps for another's")
         for name, (kind, *details) in names.items():
             if kind == "function":
@@ -182,26 +180,22 @@ class OtherProcess:
     def _ask(self, request: Frame, *values: object) -> Any:  # noqa: ANN401 - what the code returns
         """Return the other process's answer, or raise its code's exception."""
         with self._lock:  # a program may call from several threads
-            return self._ask_alone(request, values)
-
-    def _ask_alone(self, request: Frame, values: tuple[object, ...]) -> Any:  # noqa: ANN401
-        graph, first = Graph([], self._foreign), len(self._callbacks)
-        try:
-            places = [graph.add(value) for value in values]
-        except (NotPlainError, RecursionError) as error:
-            give_up(f"a value that goes to the code under test is of type {error}")
-        frame = {**request, "nodes": graph.nodes, "places": places}
-        try:
-            self._channel.send(frame)
-            answer = self._channel.receive()
-            while "callback" in answer:
-                self._channel.send(self._answer(answer))
+            graph, first = Graph([], self._foreign), len(self._callbacks)
+            try:
+                places = [graph.add(value) for value in values]
+            except (NotPlainError, RecursionError) as error:
+                give_up(f"a value that goes to the code under test is of type {error}")
+            try:
+                self._channel.send({**request, "nodes": graph.nodes, "places": places})
                 answer = self._channel.receive()
-            return self._result(answer, graph)
-        except (EOFError, ConnectionError):
-            os._exit(ALONE)
-        finally:
-            del self._callbacks[first:]
+                while "callback" in answer:
+                    self._channel.send(self._answer(answer))
+                    answer = self._channel.receive()
+                return self._result(answer, graph)
+            except (EOFError, ConnectionError):
+                os._exit(ALONE)
+            finally:
+                del self._callbacks[first:]
 
     def _result(self, answer: Frame, graph: Graph) -> Any:  # noqa: ANN401 - what the code returns
         for stream, text in zip((sys.stdout, sys.stderr), answer["printed"], strict=True):
@@ -212,8 +206,8 @@ class OtherProcess:
         if "iterator" in answer:
             return self._items(answer["iterator"])
         try:
-            known = [*map(_new, graph.objects)] if self._on_copies else graph.objects
-            reader = Reader(answer["nodes"], known, self._received)
+            known = [*map(_empty_copy, graph.objects)] if self._on_copies else graph.objects
+            reader = Reader(answer["nodes"], known, self._foreign_value)
             reader.objects()  # what has become of the arguments
             value = reader.value(answer["place"])
         except Exception as error:  # noqa: BLE001 - of whatever the code's process makes up
@@ -241,13 +235,13 @@ class OtherProcess:
             return ["callback", len(self._callbacks) - 1]
         return None
 
-    def _received(self, node: Node) -> object:
+    def _foreign_value(self, node: Node) -> object:
         raise ValueError(f"no value: {node[0]!r}")
 
     def _answer(self, request: Frame) -> Frame:
         """Return the frame that answers the code's call of one of the program's functions."""
         try:
-            reader = Reader(request["nodes"], [], self._received)
+            reader = Reader(request["nodes"], [], self._foreign_value)
             arguments, keywords = map(reader.value, request["places"])
             function = self._callbacks[request["callback"]]
         except Exception as error:  # noqa: BLE001 - of whatever the code's process makes up
@@ -264,7 +258,7 @@ class OtherProcess:
         return {"nodes": graph.nodes, "place": place, "raised": raised}
 
 
-def _new(value: Any) -> object:  # noqa: ANN401 - an argument's part
+def _empty_copy(value: Any) -> object:  # noqa: ANN401 - an argument's part
     """Return an empty object in place of one whose contents may change."""
     return type(value)() if type(value) in (list, dict, set, bytearray) else value
 

@@ -9,19 +9,23 @@ REPORT_BYTES = 393_216  # more than a hundred tests that fail
 _COUNTS = ("tests_run", "asserts_executed", "target_calls")
 _FAILURES = ("assertion_failed", "raised", "import_error", "memory")
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any
-
-    Report = dict[str, Any]
+    from sandbox.inside import Report
 
 
-def read_report(data: bytes) -> Report | None:
-    """Return the report of ``child.py``'s guard; None where this is not one report, and whole."""
-    size, _, rest = data.partition(b"\n")
+def read_report(data: bytes, token: bytes = b"") -> Report | None:
+    """Return the report of ``child.py``'s guard; None where this is not one report, and whole.
+
+    Args:
+        data: What came.
+        token: What the report of a harness begins with, and none that is forged.
+    """
+    size, _, rest = data.removeprefix(token).partition(b"\n")
     counts, newline, texts = rest.partition(b"\n")
     counts, equals, outcomes = counts.partition(b"=")
-    if size != b"%d" % len(rest) or not newline or not equals:
+    is_whole = size == b"%d" % len(rest) and newline and equals
+    if not data.startswith(token) or not is_whole:
         return None
     report, failed = _read_counts(counts), texts.startswith(FAILED)
     fields = texts.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")

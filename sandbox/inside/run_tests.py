@@ -23,13 +23,14 @@ from sandbox.inside.collection import (
 )
 from sandbox.inside.failures import PROGRAM, TARGET, describe_end, note_failure
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any
 
-    Space = dict[str, Any]
-    Compiled = CodeType | tuple[str, tuple[object, ...]]
+    from sandbox.inside import Space
     from sandbox.inside.collection import Call, Definitions, Tests
+
+    Compiled = CodeType | tuple[str, tuple[object, ...]]
 
 # Of what is used after a program ran.
 _OWN_SPACES = (globals(), functions_of.__globals__, describe_end.__globals__)
@@ -180,7 +181,7 @@ def program_runner(
         again, name, catch = _raising, PROGRAM.encode(), BaseException
         demand, tests, whole, checked = require, definitions, tuple, with_hidden_failures
         if numpy_seed is not None:
-            _seed_numpy(numpy_seed)
+            seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
         module.__file__ = PROGRAM
         vars(module)["__loader__"] = Source(text)
@@ -209,7 +210,7 @@ def _raising(error: BaseException) -> Call:
     return raise_again
 
 
-def _seed_numpy(seed: int) -> None:
+def seed_numpy(seed: int) -> None:
     """Fix NumPy's own random numbers; where it cannot be imported, the program finds out."""
     try:  # noqa: SIM105 - contextlib is not there yet, and takes its time
         importlib.import_module("numpy").random.seed(seed)

@@ -17,41 +17,30 @@ process of a container, and its memory and files are hidden.
 from __future__ import annotations
 
 import gc
-import json
 import os
 import signal
 import sys
 import traceback  # noqa: F401 - for the forks, which need it where a program fails
 from collections.abc import Callable
-from types import CodeType
 
 from sandbox.inside.builds import Builds
 from sandbox.inside.child import REPORT, prepare
-from sandbox.inside.instrumentation import instrumented
-from sandbox.inside.interpreters import (
-    CHANNEL,
-    become_harness,
-    become_interpreter,
-    start_service,
-)
+from sandbox.inside.frames import read_frame, write_frame
+from sandbox.inside.instrumentation import instrument
+from sandbox.inside.interpreters import become_harness, become_interpreter, start_service
+from sandbox.inside.leftovers import remove_all, sockets_in_use
 from sandbox.inside.processes import Process, run_command
-from sandbox.inside.proxy import ALONE, GIVEN_UP, NOT_SEPARABLE
+from sandbox.inside.proxy import ALONE, CHANNEL, GIVEN_UP, NOT_SEPARABLE
 from sandbox.inside.reports import REPORT_BYTES, read_report
 from sandbox.inside.seccomp import hide_process
-from sandbox.inside.sockets import are_gone, sockets_in_use
 from sandbox.inside.streams import Stream, socket_pair
 
-_CHUNK = 65_536
+_LARGEST_JOB = 2**32  # bytes: any, since jobs are the host's
 _REASON = 500
-_WRITABLE = ("/tmp", "/dev/shm")  # noqa: S108
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import Any
-
-    Job = dict[str, Any]
-    Report = dict[str, Any]
-    Codes = list[tuple[str, CodeType]]  # compiled modules
+    from sandbox.inside import Codes, Job, Report
 
 
 class JobRun(Process):
@@ -93,7 +82,7 @@ class JobRun(Process):
             parts = {"program": self._job["program"], "token": self._token}
             become_harness(self._job, parts, executable)
         os.environ["PYTHONHASHSEED"] = str(job["hash_seed"])
-        job = instrumented(job)
+        job = instrument(job)
         if job["hash_seed"] != own_seed:
             become_interpreter(job, for_child)
         return job
@@ -131,8 +120,7 @@ class JobRun(Process):
         if code < 0:
             return {"outcome": "killed", "message": f"ended by {signal_name(-code)}"}
         content, token = self._report.content(), self._token.encode()
-        is_whole = code == 0 and content.startswith(token)
-        report = read_report(content.removeprefix(token)) if is_whole else None
+        report = read_report(content, token) if code == 0 else None
         if report is not None:
             return report
         ending = "with a forged report" if self._report.size else "without a report"
@@ -145,42 +133,6 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _clean_up() -> bool:
-    """Empty what programs can write to; return whether that succeeded."""
-    try:
-        for top in _WRITABLE:
-            for folder, folders, files in os.walk(top, topdown=False, onerror=_refuse):
-                for name in files:
-                    os.unlink(os.path.join(folder, name))
-                for name in folders:
-                    path = os.path.join(folder, name)
-                    (os.unlink if os.path.islink(path) else os.rmdir)(path)
-    except (OSError, RecursionError):
-        return False
-    return True
-
-
-def _refuse(error: OSError) -> None:
-    raise error
-
-
-def _read(size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = os.read(0, min(size - len(data), _CHUNK))
-        if not piece:
-            sys.exit(0)  # the host closed the connection
-        data += piece
-    return data
-
-
-def _answer(report: Report) -> None:
-    data = json.dumps(report).encode()
-    data = len(data).to_bytes(4, "big") + data
-    while data:
-        data = data[os.write(1, data) :]
 
 
 def serve(codes: tuple[Codes, Codes]) -> Callable[[], None]:
@@ -198,7 +150,7 @@ def serve(codes: tuple[Codes, Codes]) -> Callable[[], None]:
     sockets = sockets_in_use()
     builds = Builds()
     gc.freeze()
-    _answer({"ready": True})
+    write_frame(1, {"ready": True})
     while True:
         job = _serve_next(own_seed, codes, sockets, builds)
         if job is not None:
@@ -212,7 +164,10 @@ def _serve_next(
 
     No variable lives on with a request or a report: the next program runs in a fork of this one.
     """
-    request = json.loads(_read(int.from_bytes(_read(4), "big")))
+    try:
+        request = read_frame(0, _LARGEST_JOB)
+    except EOFError:  # the host closed the connection
+        sys.exit(0)
     for command in request["commands"]:
         run_command(command, request)
     if "command" in request:
@@ -226,6 +181,6 @@ def _serve_next(
             if job is not None:
                 return job
             report = run.report()
-    report["clean"] = _clean_up() and are_gone(sockets)
-    _answer(report)
+    report["clean"] = remove_all(sockets)
+    write_frame(1, report)
     return None

@@ -68,14 +68,14 @@ def instructions(machine: str) -> bytes:
     for number in refused:
         program += [(_JUMP_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _NOT_PERMITTED)]
     for number in refused_for_others:
-        program += _allowed_with(number, (0,))
+        program += _argument_filter(number, (0,))
     for number in sockets:
-        program += _allowed_with(number, _FAMILIES)
+        program += _argument_filter(number, _FAMILIES)
     program.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
 
 
-def _allowed_with(number: int, values: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
+def _argument_filter(number: int, values: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
     """Return the instructions that allow a call with these first arguments alone."""
     return [
         (_JUMP_IF_EQUAL, 0, len(values) + 3, number),
@@ -100,7 +100,7 @@ def restrict_system_calls() -> None:
     call_prctl(_SET_SECCOMP, _FILTER_MODE, program, 0, 0)
 
 
-def unsharing_of_files() -> Callable[[], int]:
+def file_unsharer() -> Callable[[], int]:
     """Return a call that gives its thread a table of files of its own; it returns 0 if it could."""
     call = ctypes.CDLL(None).syscall
     call.argtypes = [ctypes.c_long, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint]

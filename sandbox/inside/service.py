@@ -17,17 +17,15 @@ from types import BuiltinFunctionType, CoroutineType, FunctionType, ModuleType
 
 from sandbox.inside.clock import set_clock
 from sandbox.inside.frames import Channel
-from sandbox.inside.run_tests import Importer, loader
+from sandbox.inside.run_tests import Importer, loader, seed_numpy
 from sandbox.inside.seccomp import hide_process, restrict_system_calls
 from sandbox.inside.values import Graph, NotPlainError, Reader
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any
 
-    Frame = dict[str, Any]
-    Job = dict[str, Any]
-    Node = list[Any]
+    from sandbox.inside import Frame, Job, Node
 
 CHANNEL = 3
 _COROUTINE = 0x80  # CO_COROUTINE, without importing inspect
@@ -44,8 +42,7 @@ def prepare(job: Job) -> Callable[[], None]:
     source = Importer(job["text"], loader(job["code"], {job["called"]: lambda: None}))
     sys.meta_path.insert(0, source)
     if "numpy" in job["text"]:
-        with contextlib.suppress(Exception):
-            importlib.import_module("numpy").random.seed(job["hash_seed"])
+        seed_numpy(job["hash_seed"])
     set_clock(job["clock"])
     resource.setrlimit(resource.RLIMIT_DATA, (job["memory"], job["memory"]))
     restrict_system_calls()
@@ -73,14 +70,14 @@ class Service:
 
     def _answer(self, request: Frame) -> Frame:
         """Return the answer to a request: a value, what was raised, or why there is none."""
-        reader = Reader(request["nodes"], [], self._received)
+        reader = Reader(request["nodes"], [], self._function)
         known = reader.objects()
         values = [reader.value(place) for place in request["places"]]
         graph = Graph(known, self._foreign)
         answer: Frame = {}
         sys.stdout, sys.stderr = out, err = io.StringIO(), io.StringIO()
         try:
-            value = self._done(request, values)
+            value = self._perform(request, values)
         except BaseException as error:  # noqa: BLE001 - it is the program's to see
             answer["raised"] = [type(error).__module__, type(error).__qualname__]
             value = error.args
@@ -97,7 +94,7 @@ class Service:
         printed = [out.getvalue(), err.getvalue()]
         return {**answer, "nodes": graph.nodes, "printed": printed}
 
-    def _done(self, request: Frame, values: list[Any]) -> object:
+    def _perform(self, request: Frame, values: list[Any]) -> object:
         """Do what is asked: load the code, call a function, or go on with an iterator."""
         if "load" in request:
             self._module = importlib.import_module("target")
@@ -143,7 +140,7 @@ class Service:
     def _foreign(self, _value: object) -> None:
         """Return None: functions of the code stay here."""
 
-    def _received(self, node: Node) -> object:
+    def _function(self, node: Node) -> object:
         """Return a function of the program, or one of the code that has come back."""
         kind, which = node
         return self._callback(which) if kind == "callback" else getattr(self._module, which)
@@ -154,18 +151,14 @@ class Service:
             places = [graph.add(arguments), graph.add(keywords)]
             self._channel.send({"callback": number, "nodes": graph.nodes, "places": places})
             answer = self._channel.receive()
-            reader = Reader(answer["nodes"], [], self._received)
+            reader = Reader(answer["nodes"], [], self._function)
             value: Any = reader.value(answer["place"])
             if answer["raised"]:
                 module, name = answer["raised"]
-                raise _exception(module, name, value)
+                kind = getattr(importlib.import_module(module), name, Exception)
+                error: BaseException = kind.__new__(kind, *value)
+                error.args = tuple(value)
+                raise error
             return value
 
         return call
-
-
-def _exception(module: str, name: str, arguments: tuple[object, ...]) -> BaseException:
-    kind = getattr(importlib.import_module(module), name, Exception)
-    error: BaseException = kind.__new__(kind, *arguments)
-    error.args = tuple(arguments)
-    return error

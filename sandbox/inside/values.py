@@ -11,13 +11,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 
-from sandbox.inside.library_values import made, parts_of
+from sandbox.inside.library_values import decode, encode
 
-TYPE_CHECKING = False  # as of `typing`, which takes longer to import than a job may take
+TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from typing import Any
 
-    Node = list[Any]
+    from sandbox.inside import Node
+
     Foreign = Callable[[object], Node | None]
 
 _INLINE = (type(None), bool, str, float)
@@ -82,8 +83,8 @@ class Graph:
         name = kind.__name__
         if kind in (*_MUTABLE.values(), *_IN_ORDER.values()):
             return [name, self._items(value)]
-        node = self._of_builtin(value, name) if kind.__module__ == "builtins" else None
-        node = node or parts_of(value, f"{kind.__module__}.{name}", self.add)
+        node = self._builtin_node(value, name) if kind.__module__ == "builtins" else None
+        node = node or encode(value, f"{kind.__module__}.{name}", self.add)
         node = node or self._foreign(value)
         if node is None:
             raise NotPlainError(f"{kind.__module__}.{kind.__qualname__}")
@@ -94,7 +95,7 @@ class Graph:
             return [[self.add(key), self.add(item)] for key, item in value.items()]
         return value.hex() if type(value) is bytearray else [self.add(item) for item in value]
 
-    def _of_builtin(self, value: Any, name: str) -> Node | None:  # noqa: ANN401 - of that type
+    def _builtin_node(self, value: Any, name: str) -> Node | None:  # noqa: ANN401 - of that type
         if name in _TO_HEX:
             return [name, _TO_HEX[name](value)]
         if name == "complex":
@@ -187,4 +188,4 @@ class Reader:
             return _FROM_HEX[tag](parts[0])
         if tag in self._makers:
             return self._makers[tag](parts)
-        return made(tag, parts, self.value) if "." in tag else self._foreign([tag, *parts])
+        return decode(tag, parts, self.value) if "." in tag else self._foreign([tag, *parts])

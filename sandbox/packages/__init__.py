@@ -1,1 +1,1 @@
-"""Packages for programs: names of modules' packages, their installation and requests."""
+"""Packages for programs: names of modules' packages, and pip under guard, which fetches them."""

@@ -28,9 +28,7 @@ from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.backends.docker.engine import Engine
 from sandbox.backends.docker.jobs import Jobs
-from sandbox.backends.docker.users import MOST
 from sandbox.base import CLOCK
-from sandbox.machine_slots import MachineSlots
 from tests.bench.rivals import (
     CODE,
     EXECUTIONS,
@@ -182,18 +180,16 @@ def where_time_goes(times: int) -> Table:
     job = partial(jobs.program, clock=CLOCK, timeout_s=None)
     nothing = job("", hash_seed=0, code="")
     full, other_seed = (job(PROGRAM, hash_seed=seed, code=None) for seed in (0, 1))
-    engine, user = Engine(SandboxSettings()), MachineSlots("users", MOST).try_take()
-    assert user is not None
+    engine = Engine(SandboxSettings())
     for _ in range(times):
-        running = timed("start a box, until its runner waits", partial(engine.start, None, user))
+        running = timed("start a box, until its runner waits", engine.start)
         ask = partial(running.channel.ask, timeout_s=20)
         timed("run nothing: fork, guard, clean-up", partial(ask, nothing))
         timed("run the pair's program", partial(ask, full))
         timed("run it in a new interpreter (other seed)", partial(ask, other_seed))
         timed("remove the container", partial(engine.stop, running))
-    engine.clear()
+    engine.owned.remove_own()
     engine.close()
-    user.release()
     table = Table(title="where the time goes, medians", title_justify="left")
     table.add_column("step")
     table.add_column("milliseconds", justify="right")

@@ -15,7 +15,7 @@ HOLDER = """
 import sys, tempfile, time
 tempfile.tempdir = sys.argv[1]
 from sandbox.machine_slots import MachineSlots
-slots = [MachineSlots("some", 2).try_take() for _ in range(3)]
+slots = [MachineSlots("some", 2).try_acquire() for _ in range(3)]
 print(sum(slot is not None for slot in slots), flush=True)
 time.sleep(600)
 """
@@ -32,21 +32,23 @@ def test_all_processes_share_the_places_and_those_of_a_killed_one_are_free(folde
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "2\n"
-        assert MachineSlots("some", 2).try_take() is None
-        assert MachineSlots("others", 2).try_take() is not None
-        assert MachineSlots("some", 3).try_take() is not None, "a larger number has one more place"
+        assert MachineSlots("some", 2).try_acquire() is None
+        assert MachineSlots("others", 2).try_acquire() is not None
+        assert MachineSlots("some", 3).try_acquire() is not None, (
+            "a larger number has one more place"
+        )
         holder.kill()
-    taken = [MachineSlots("some", 2).try_take() for _ in range(3)]
+    taken = [MachineSlots("some", 2).try_acquire() for _ in range(3)]
     assert [slot is not None for slot in taken] == [True, True, False]
 
 
 async def test_whoever_waits_gets_the_next_place_in_turn() -> None:
     slots = MachineSlots("some", 1)
-    first = await slots.take()
+    first = await slots.acquire()
     order: list[int] = []
 
     async def wait(number: int) -> None:
-        slot = await slots.take()
+        slot = await slots.acquire()
         order.append(number)
         slot.release()
 
@@ -63,4 +65,4 @@ def test_a_folder_that_cannot_be_used_is_named(folder: Path) -> None:
     (folder / "file").write_text("")
     tempfile.tempdir = str(folder / "file")
     with pytest.raises(SandboxError, match=r"cannot be locked .*TMPDIR"):
-        MachineSlots("some", 1).try_take()
+        MachineSlots("some", 1).try_acquire()

@@ -48,7 +48,7 @@ ALLOWED = {
     ("infra/program.py", "importlib.import_module"): "the project's modules, for their digest",
     ("infra/registry.py", "importlib.import_module"): "the project's plug-ins, by their files",
     (
-        "sandbox/packages/wheels.py",
+        "sandbox/backends/docker/wheels.py",
         "asyncio.create_subprocess_exec",
     ): "this pip, under guard",
     ("tasks/corpus/git_history.py", "subprocess.Popen"): "git on objects, with our settings alone",

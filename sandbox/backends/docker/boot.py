@@ -12,7 +12,7 @@ _VALUES = ("library_values", "values", "frames")
 _CHILD = (*_TESTS, *_VALUES, "proxy", "child")
 _SERVICE = (*_TESTS, *_VALUES, "service")
 _RUNNER = (
-    "instrumentation", "streams", "sockets", "reports", "processes", "interpreters", "builds",
+    "instrumentation", "streams", "leftovers", "reports", "processes", "interpreters", "builds",
     "runner",
 )  # fmt: skip
 
@@ -51,9 +51,6 @@ run()
 def command() -> list[str]:
     """Return the container's command: an interpreter, the boot text, the modules in order."""
     modules = (*_CHILD, "service", *_RUNNER)
-    sources = [word for name in modules for word in (name, _source(name))]
+    texts = [(_INSIDE / f"{name}.py").read_text() for name in modules]
+    sources = [word for pair in zip(modules, texts, strict=True) for word in pair]
     return ["python3", "-P", "-s", "-u", "-c", _BOOT, "runner", *sources]
-
-
-def _source(module: str) -> str:
-    return (_INSIDE / f"{module}.py").read_text()

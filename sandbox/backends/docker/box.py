@@ -5,18 +5,18 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import ParamSpec, Protocol, TypeVar
+from typing import TypeVar
 
 from docker.models.volumes import Volume
 
-from infra.errors import BoxLostError
+from infra.errors import BoxLostError, SandboxError
 from infra.records import ExecutionResult
-from infra.settings import SandboxSettings
-from sandbox.backends.docker.engine import Engine, Running
+from sandbox.backends.docker import wheels
+from sandbox.backends.docker.engine import Running
 from sandbox.backends.docker.jobs import Job, Jobs, read_result, read_shell_result
+from sandbox.backends.docker.pool import ContainerPool
 from sandbox.base import CLOCK, InstallResult, Isolation, ShellResult
-from sandbox.machine_slots import MachineSlots, Slot
-from sandbox.packages import wheels
+from sandbox.machine_slots import Slot
 from sandbox.shell import shell
 
 _GRACE_S = 10.0
@@ -24,26 +24,7 @@ _OUT_OF_MEMORY = "the container ran out of memory"
 _TRIES = 2  # a box that was lost from outside is made again once
 
 Value = TypeVar("Value")
-Parameters = ParamSpec("Parameters")
 Answer = Mapping[str, object]
-
-
-class _Owner(Protocol):
-    """A sandbox, as its boxes need it; `DockerSandbox` says what each does."""
-
-    settings: SandboxSettings
-    slots: MachineSlots
-
-    async def engine(self) -> Engine: ...
-    async def start(self, volume: Volume | None, language: str) -> Running: ...
-    def discard(self, running: Running) -> asyncio.Task[None]: ...
-    async def remove_volume(self, volume: Volume) -> None: ...
-    async def call(
-        self,
-        function: Callable[Parameters, Value],
-        *args: Parameters.args,
-        **kwargs: Parameters.kwargs,
-    ) -> Value: ...
 
 
 class DockerBox:
@@ -53,10 +34,12 @@ class DockerBox:
     again before each run, and packages are on a volume: between runs no container is needed.
     """
 
-    def __init__(self, sandbox: _Owner, code: str, *, bare: bool, language: str = "python") -> None:
-        self._sandbox = sandbox
-        self._settings = sandbox.settings
-        self._jobs = Jobs(sandbox.settings, code, bare=bare, language=language)
+    def __init__(
+        self, pool: ContainerPool, code: str, *, bare: bool, language: str = "python"
+    ) -> None:
+        self._pool = pool
+        self._settings = pool.settings
+        self._jobs = Jobs(pool.settings, code, bare=bare, language=language)
         self._language = language
         self._running: Running | None = None
         self._volume: Volume | None = None
@@ -70,8 +53,8 @@ class DockerBox:
             return InstallResult(ok=False, message="installing is off (sandbox.allow_install)")
         if self._language != "python":
             return InstallResult(ok=False, message=f"nothing is installed for {self._language}")
-        if malformed := wheels.malformed(requirements):
-            return InstallResult(ok=False, message=f"not a requirement: {', '.join(malformed)}")
+        if invalid := wheels.invalid_requirements(requirements):
+            return InstallResult(ok=False, message=f"not a requirement: {', '.join(invalid)}")
         if not requirements:
             return InstallResult(ok=True)
         started = time.monotonic()
@@ -81,23 +64,23 @@ class DockerBox:
     async def _install(self, requirements: Sequence[str]) -> InstallResult:
         limit, started = self._settings.install_timeout_s, time.monotonic()
         await self._take_slot()
-        engine = await self._sandbox.engine()
-        image = await self._sandbox.call(engine.installers.image)
+        engine = await self._pool.engine()
+        platform = await self._pool.call(engine.installers.platform)
         with tempfile.TemporaryFile() as archive:
             fetched = await wheels.fetch(
-                requirements, image, self._settings, archive, self._installed_bytes
+                requirements, platform, self._settings, archive, self._installed_bytes
             )
             if not fetched.result.ok:
                 return fetched.result
             if self._volume is None:
-                self._volume = await self._sandbox.call(engine.make_volume)
+                self._volume = await self._pool.call(engine.make_volume)
             self._installed_bytes += fetched.size
-            installer = await self._sandbox.call(engine.installers.make, self._volume, archive)
+            installer = await self._pool.call(engine.installers.make, self._volume, archive)
             try:
                 left = max(1.0, started + limit - time.monotonic())
-                done = await self._sandbox.call(engine.installers.run, installer, left)
+                done = await self._pool.call(engine.installers.run, installer, left)
             finally:
-                await asyncio.shield(self._sandbox.call(engine.remove, installer))
+                await asyncio.shield(self._pool.call(engine.owned.remove, installer))
         self._drop()  # the next run starts a container that has the packages
         return fetched.result if done.ok else done
 
@@ -125,7 +108,7 @@ class DockerBox:
             isolated=isolated,
         )
         out_of_memory = ExecutionResult(outcome="memory", message=_OUT_OF_MEMORY)
-        return await self._done(job, read_result, out_of_memory)
+        return await self._ask(job, read_result, out_of_memory)
 
     async def shell(self, line: str) -> ShellResult:
         """Run a line of commands; see ``Box.shell``."""
@@ -134,7 +117,7 @@ class DockerBox:
     async def execute(self, command: str) -> ShellResult:
         """Run a command without a network; see ``Terminal.execute``."""
         out_of_memory = ShellResult(status=None, output=_OUT_OF_MEMORY)
-        result = await self._done(self._jobs.command(command), read_shell_result, out_of_memory)
+        result = await self._ask(self._jobs.command(command), read_shell_result, out_of_memory)
         self._jobs.repeat(command, result)
         return result
 
@@ -155,9 +138,11 @@ class DockerBox:
         volume, self._volume = self._volume, None
         if volume is not None:
             await asyncio.gather(*self._removals)
-            await self._sandbox.remove_volume(volume)
+            engine = await self._pool.engine()
+            with contextlib.suppress(SandboxError):  # the next start removes it
+                await self._pool.call(engine.owned.remove, volume)
 
-    async def _done(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
+    async def _ask(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         """Return the result of a job, done once more in a new container where the first was lost.
 
         Args:
@@ -172,10 +157,10 @@ class DockerBox:
 
     async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         await self._take_slot()
-        self._running = self._running or await self._sandbox.start(self._volume, self._language)
+        self._running = self._running or await self._pool.acquire(self._volume, self._language)
         running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
-            answer = await self._sandbox.call(running.channel.ask, job, timeout_s)
+            answer = await self._pool.call(running.channel.ask, job, timeout_s)
         except BoxLostError:
             if not await self._was_out_of_memory(running):
                 raise
@@ -192,16 +177,16 @@ class DockerBox:
                 self._drop()
 
     async def _take_slot(self) -> None:
-        self._slot = self._slot or await self._sandbox.slots.take()
+        self._slot = self._slot or await self._pool.slots.acquire()
 
     def _drop(self) -> None:
         running, self._running = self._running, None
         if running is not None:
-            self._removals.append(self._sandbox.discard(running))
+            self._removals.append(self._pool.discard(running))
 
     async def _was_out_of_memory(self, running: Running) -> bool:
-        engine = await self._sandbox.engine()
+        engine = await self._pool.engine()
         try:
-            return await self._sandbox.call(engine.was_out_of_memory, running.container)
+            return await self._pool.call(engine.was_out_of_memory, running.container)
         finally:
             self._drop()

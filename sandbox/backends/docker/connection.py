@@ -2,27 +2,24 @@
 
 import os
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import docker
 import requests
 from docker.client import DockerClient
 from docker.constants import DEFAULT_UNIX_SOCKET
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
-from docker.models.containers import Container
 from docker.utils import parse_host
 
 from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError, SandboxError
-from sandbox.backends.docker.channel import Closable
 
 _HINT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _TIMEOUT_S = 60
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Turn Docker's errors into this project's."""
     try:
         yield
@@ -41,7 +38,7 @@ def translated() -> Iterator[None]:
         ) from error
 
 
-def connected(connections: int) -> DockerClient:
+def connect(connections: int) -> DockerClient:
     """Return a client of the engine that the environment names.
 
     Args:
@@ -50,23 +47,12 @@ def connected(connections: int) -> DockerClient:
     Raises:
         EngineUnavailableError: No engine answers.
     """
-    with translated():
+    with translate_errors():
         _probe_socket()
         client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
     if client.api.base_url.startswith("http+"):  # a socket of this machine or ssh: no proxy
         client.api.trust_env = False  # else each request reads variables that others may change
     return client
-
-
-def attached(container: Container, streams: Mapping[str, int]) -> tuple[socket.socket, Closable]:
-    """Return a socket at a container's streams, and its owner, to be closed with it.
-
-    Args:
-        container: A container, which need not have started.
-        streams: Parameters of the engine's request: 1 for each stream.
-    """
-    owner: Any = container.attach_socket(params=dict(streams))
-    return getattr(owner, "_sock", owner), owner
 
 
 def _probe_socket() -> None:

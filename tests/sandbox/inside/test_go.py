@@ -11,7 +11,7 @@ import pytest
 from docker.errors import BuildError, ImageNotFound
 
 from infra.errors import SandboxError
-from sandbox.backends.docker.harnesses import image_of
+from sandbox.backends.docker.images import BoxImages
 from sandbox.base import NOT_SEPARABLE, Sandbox
 
 CODE = r"""
@@ -390,15 +390,15 @@ class Engine:
 def test_an_image_that_cannot_be_made_says_what_to_do() -> None:
     engine: Any = Engine(is_offline=True)
     with pytest.raises(SandboxError, match=r"(?s)packages.example.*docker load.*sandbox-go:"):
-        image_of("go", engine, "base")
+        BoxImages(engine, "base", {}).language_image("go")
     assert {"Dockerfile", "go/harness.go", "go/wire/wire.go"} <= set(engine.built)
-    assert image_of("python", engine, "base") == "base"
+    assert BoxImages(engine, "base", {}).language_image("python") == "base"
     assert engine.pruned == {}
 
 
 def test_a_new_image_takes_the_place_of_its_languages_older_ones() -> None:
     engine: Any = Engine()
-    image_of("go", engine, "base")
+    BoxImages(engine, "base", {}).language_image("go")
     assert engine.labels == {"cosqa.language": "go"}
     pruned = {"dangling": False, "until": "24h", "label": "cosqa.language=go"}
     assert engine.pruned == pruned

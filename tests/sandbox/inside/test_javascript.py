@@ -1,6 +1,6 @@
 """Values go between a JavaScript program and its code as they are.
 
-Covers `sandbox.backends.docker.harnesses` and the harness; ``javascript.toml`` has the attacks.
+Covers `sandbox.backends.docker.images` and the harness; ``javascript.toml`` has the attacks.
 """
 
 import pytest

@@ -1,12 +1,12 @@
 """What may be asked for, and what an import or a library leads to.
 
-Covers ``wheels`` and ``resolve``.
+Covers ``resolve`` and `sandbox.backends.docker.wheels`.
 """
 
 import pytest
 
+from sandbox.backends.docker.wheels import failure, invalid_requirements
 from sandbox.packages.resolve import distribution_for
-from sandbox.packages.wheels import failure, malformed
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_python_had_or_has_itself_is_never_installed(module: str) -> None:
     "requirement", ["six", "six==1.17.0", "uvicorn[standard]>=0.30,<1", "zope.interface"]
 )
 def test_names_extras_and_versions_are_requirements(requirement: str) -> None:
-    assert malformed([requirement]) == []
+    assert invalid_requirements([requirement]) == []
 
 
 def test_options_addresses_and_paths_are_none() -> None:
@@ -45,7 +45,7 @@ def test_options_addresses_and_paths_are_none() -> None:
         "..", "~/a", "a/b", "a\\b", "file:///a", "a; b", "a;python_version>'3'", "", "a b", "a\n",
         "a==1 --index-url=http://x", "$HOME", "a\0", "a#egg=b", "a[b]c", "ä",
     ]:  # fmt: skip
-        assert malformed([text]) == [text]
+        assert invalid_requirements([text]) == [text]
 
 
 def test_a_failure_gives_its_errors_or_all_that_was_said() -> None:

@@ -15,7 +15,7 @@ from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.channel import Channel
 from sandbox.backends.docker.jobs import longest_answer, read_result, read_shell_result
-from sandbox.packages.wheels import failure
+from sandbox.backends.docker.wheels import failure
 from tests.fuzzing import NUMBERS, examine, spoiled
 
 LONGEST = longest_answer(SandboxSettings())

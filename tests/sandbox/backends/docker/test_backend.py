@@ -18,8 +18,8 @@ from docker.models.containers import Container
 from infra.errors import EngineUnavailableError, ImageMissingError, SandboxError
 from infra.settings import load_settings
 from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.backends.docker.engine import KEEPS_A_NETWORK, NAME
-from sandbox.backends.docker.process_owner import owner_name
+from sandbox.backends.docker.engine import KEEPS_A_NETWORK
+from sandbox.backends.docker.owners import NAME, owner_name
 from sandbox.base import Box, Sandbox
 from tests.sandbox.conftest import CODE, LIMITS
 from tests.waiting import eventually
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.docker
 async def containers(sandbox: Sandbox) -> list[Container]:
     """Return the containers that a sandbox has on the engine."""
     assert isinstance(sandbox, DockerSandbox)
-    label = f"{NAME}={(await sandbox.engine()).name}"
+    label = f"{NAME}={(await sandbox.pool.engine()).owned.name}"
 
     def listed() -> list[Container]:
         with contextlib.closing(docker.from_env()) as client:
@@ -52,8 +52,8 @@ async def boxes(sandbox: Sandbox) -> list[Container]:
 
 async def removals(sandbox: DockerSandbox) -> None:
     """Return when all boxes that were given back are gone and their networks are free."""
-    while sandbox._pool._removals:
-        await asyncio.wait(set(sandbox._pool._removals))
+    while sandbox.pool._removals:
+        await asyncio.wait(set(sandbox.pool._removals))
 
 
 @pytest.fixture

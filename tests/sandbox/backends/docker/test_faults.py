@@ -197,7 +197,7 @@ WORKER = """
 import asyncio, json, sys
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.backends.docker.process_owner import this_owner
+from sandbox.backends.docker.owners import this_owner
 
 async def main():
     sandbox = DockerSandbox(SandboxSettings.model_validate_json(sys.argv[1]))

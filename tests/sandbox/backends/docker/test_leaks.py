@@ -14,7 +14,7 @@ from docker.models.containers import Container
 
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.backends.docker.engine import NAME
+from sandbox.backends.docker.owners import NAME
 from sandbox.base import Sandbox
 from tests.sandbox.backends.docker.test_backend import containers
 from tests.sandbox.conftest import CODE, LIMITS
@@ -81,7 +81,7 @@ async def test_nothing_is_left_of_many_boxes(
     assert await work(own, boxes) == ["passed"] * boxes
     made = await containers(own)
     assert 0 < len(made) <= 2 * (settings.machine_slots + settings.ready)  # and networks
-    name = (await own.engine()).name
+    name = (await own.pool.engine()).owned.name
     await own.close()
     await settle(before)
     assert await left_of(name) == []

@@ -1,147 +1,199 @@
-"""The pool: items are made in advance, used once, never more than there is capacity for."""
+"""The pool: containers are started in advance, used once, never more than there is capacity for."""
 
 import asyncio
+import tempfile
 from collections.abc import Callable
 from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any, cast
 
 import pytest
+from docker.models.volumes import Volume
 
 from infra.errors import EngineUnavailableError
-from sandbox.backends.docker.pool import Pool
+from infra.settings import SandboxSettings
+from sandbox.backends.docker.engine import Running
+from sandbox.backends.docker.pool import ContainerPool
+from tests.waiting import eventually
 
 
-class Places:
-    """Gives out so many places at once."""
+class Line:
+    """The connection to a container."""
 
-    def __init__(self, free: int) -> None:
-        self._free = free
+    def __init__(self, *, is_alive: bool) -> None:
+        self.is_alive = is_alive
 
-    def reserve(self) -> "Places | None":
-        if not self._free:
-            return None
-        self._free -= 1
-        return self
+    def is_open(self) -> bool:
+        return self.is_alive
 
-    def release(self) -> None:
-        self._free += 1
+    def close(self) -> None: ...
 
 
-class Maker:
-    """Makes numbers, and remembers which exist."""
+class Engine:
+    """Starts containers that are numbers, and remembers which exist."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_good: Callable[[int], bool] = lambda _: True) -> None:
         self.alive: set[int] = set()
+        self.started: list[tuple[object, str]] = []
         self.most = 0
         self.broken = False
+        self.failed = 0
+        self.closed = False
+        self.owned = self
+        self._is_good = is_good
         self._numbers = count()
+        self._lock = Lock()
 
-    async def make(self) -> int:
-        await asyncio.sleep(0)
+    def start(self, volume: Volume | None, language: str) -> Running:
+        with self._lock:
+            if self.broken:
+                self.failed += 1
+                raise EngineUnavailableError("no engine")
+            number = next(self._numbers)
+            self.started.append((volume, language))
+            self.alive.add(number)
+            self.most = max(self.most, len(self.alive))
+        return Running(cast("Any", number), cast("Any", Line(is_alive=self._is_good(number))))
+
+    def stop(self, running: Running) -> None:
         if self.broken:
             raise EngineUnavailableError("no engine")
-        number = next(self._numbers)
-        self.alive.add(number)
-        self.most = max(self.most, len(self.alive))
-        return number
+        self.alive.remove(number_of(running))
 
-    async def remove(self, number: int) -> None:
-        await asyncio.sleep(0)
-        if self.broken:
-            raise EngineUnavailableError("no engine")
-        self.alive.remove(number)
+    def remove_own(self) -> int:
+        return 0
 
-    def pool(
-        self, ready: int = 2, capacity: int = 4, is_good: Callable[[int], bool] = lambda _: True
-    ) -> Pool[int]:
-        places = Places(ready)
-        return Pool(self.make, self.remove, is_good, reserve=places.reserve, capacity=capacity)
+    def close(self) -> None:
+        self.closed = True
+
+    def pool(self, ready: int = 2, slots: int = 2) -> ContainerPool:
+        settings = SandboxSettings(slots=slots, ready=ready)
+        return ContainerPool(settings, connect=lambda _: cast("Any", self))
 
 
-async def settle() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
+def number_of(running: Running) -> int:
+    return cast("int", running.container)
 
 
-async def test_items_wait_ready_after_the_first_was_taken() -> None:
-    maker = Maker()
-    pool = maker.pool(ready=2)
-    await pool.take()
-    await settle()
-    assert maker.alive == {0, 1, 2}
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the test places on the machine that no other process has."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+async def test_containers_wait_ready_after_the_first_was_acquired() -> None:
+    engine = Engine()
+    pool = engine.pool(ready=2)
+    await pool.acquire()
+    await eventually(lambda: engine.alive == {0, 1, 2})
+    assert not pool._starts
+    await pool.close()
+    assert engine.closed
+
+
+async def test_no_container_is_handed_out_twice() -> None:
+    pool = Engine().pool(slots=18)
+    acquired = [number_of(await pool.acquire()) for _ in range(10)]
+    assert len(set(acquired)) == 10
     await pool.close()
 
 
-async def test_no_item_is_handed_out_twice() -> None:
-    maker = Maker()
-    pool = maker.pool(capacity=20)
-    taken = [await pool.take() for _ in range(10)]
-    assert len(set(taken)) == 10
+async def test_one_with_packages_or_in_another_language_is_started_for_its_box() -> None:
+    engine = Engine()
+    pool = engine.pool(ready=1, slots=4)
+    await pool.acquire()
+    await eventually(lambda: len(engine.started) == 2)
+    volume = cast("Any", "packages")
+    for options in ({"volume": volume}, {"language": "go"}):
+        running = await pool.acquire(**options)
+        assert engine.started[number_of(running)] == (
+            options.get("volume"),
+            options.get("language", "python"),
+        )
+    assert len(engine.started) == 4, "none of them is replaced"
     await pool.close()
 
 
-async def test_there_are_never_more_items_than_room() -> None:
-    maker = Maker()
-    pool = maker.pool(ready=1, capacity=3)
+async def test_there_are_never_more_containers_than_room() -> None:
+    engine = Engine()
+    pool = engine.pool(ready=1, slots=2)
 
     async def use() -> None:
-        item = await pool.take()
+        running = await pool.acquire()
         await asyncio.sleep(0)
-        pool.discard(item)
+        pool.discard(running)
 
     await asyncio.gather(*(use() for _ in range(40)))
     await pool.close()
-    assert maker.most <= 3
-    assert maker.alive == set()
+    assert engine.most <= 3
+    assert engine.alive == set()
 
 
-async def test_an_item_that_went_bad_while_it_waited_is_not_handed_out() -> None:
-    maker = Maker()
-    pool = maker.pool(is_good=lambda number: number != 1)
-    assert [await pool.take(), await pool.take()] == [0, 2]
-    await settle()
-    assert 1 not in maker.alive
+async def test_one_that_went_bad_while_it_waited_is_not_handed_out() -> None:
+    engine = Engine(is_good=lambda number: number != 1)
+    pool = engine.pool(ready=1)
+    assert number_of(await pool.acquire()) == 0
+    await eventually(lambda: 1 in engine.alive)
+    assert number_of(await pool.acquire()) == 2
+    await eventually(lambda: 1 not in engine.alive)
     await pool.close()
 
 
 async def test_a_failure_while_nobody_waited_is_forgotten() -> None:
-    maker = Maker()
-    pool = maker.pool()
-    maker.broken = True
+    engine = Engine()
+    pool = engine.pool()
+    engine.broken = True
     with pytest.raises(EngineUnavailableError):
-        await pool.take()
-    await settle()
-    maker.broken = False
-    assert await pool.take() == 0
+        await pool.acquire()
+    await eventually(lambda: engine.failed == 3)
+    engine.broken = False
+    assert number_of(await pool.acquire()) == 0
     await pool.close()
 
 
 async def test_failures_give_their_room_back() -> None:
-    maker = Maker()
-    pool = maker.pool(ready=0, capacity=1)
-    maker.broken = True
+    engine = Engine()
+    pool = engine.pool(ready=0, slots=1)
+    engine.broken = True
     for _ in range(5):
         with pytest.raises(EngineUnavailableError):
-            await asyncio.wait_for(pool.take(), 1)
-    maker.broken = False
-    await asyncio.wait_for(pool.take(), 1)
+            await asyncio.wait_for(pool.acquire(), 10)
+    engine.broken = False
+    await asyncio.wait_for(pool.acquire(), 10)
+    await pool.close()
+
+
+async def test_an_engine_that_could_not_be_reached_is_tried_again() -> None:
+    engine, tries = Engine(), count()
+
+    def connect(_: SandboxSettings) -> Any:
+        if next(tries) == 0:
+            raise EngineUnavailableError("no engine")
+        return engine
+
+    pool = ContainerPool(SandboxSettings(slots=1, ready=0), connect=connect)
+    with pytest.raises(EngineUnavailableError):
+        await pool.acquire()
+    assert number_of(await pool.acquire()) == 0
     await pool.close()
 
 
 async def test_what_a_cancelled_taker_waited_for_is_removed() -> None:
-    maker = Maker()
-    pool = maker.pool(ready=0)
-    taking = asyncio.create_task(pool.take())
+    engine = Engine()
+    pool = engine.pool(ready=0)
+    acquiring = asyncio.create_task(pool.acquire())
     await asyncio.sleep(0)
-    taking.cancel()
+    acquiring.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await taking
+        await acquiring
     await pool.close()
-    assert maker.alive == set()
+    assert engine.alive == set()
 
 
-async def test_closing_removes_what_waits_and_what_is_being_made() -> None:
-    maker = Maker()
-    pool = maker.pool(ready=3, capacity=5)
-    pool.discard(await pool.take())
+async def test_closing_removes_what_waits_and_what_is_being_started() -> None:
+    engine = Engine()
+    pool = engine.pool(ready=3)
+    pool.discard(await pool.acquire())
     await pool.close()
-    assert maker.alive == set()
+    assert engine.alive == set()

@@ -1,6 +1,6 @@
 """What a program leaves in its network is gone before the next run, or the box and its network are.
 
-Covers `sandbox.inside.sockets` and how `sandbox.backends.docker.engine` gives networks back.
+Covers `sandbox.inside.leftovers` and how `sandbox.backends.docker.engine` gives networks back.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
 from sandbox.backends.docker.box import DockerBox
 from sandbox.base import Sandbox
-from sandbox.inside import sockets
+from sandbox.inside import leftovers
 from tests.sandbox.backends.docker.test_backend import (
     containers,
     keeps_a_network,
@@ -103,8 +103,12 @@ async def test_a_network_is_kept_after_a_clean_run_and_not_after_a_box_was_lost(
 def test_sockets_that_stay_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "sockstat"
     table.write_text("sockets: used 4\nTCP: inuse 0\n")
-    monkeypatch.setattr(sockets, "_TABLE", str(table))
-    monkeypatch.setattr(sockets, "_WAIT_S", 0.0)
-    assert (sockets.sockets_in_use(), sockets.are_gone(4), sockets.are_gone(3)) == (4, True, False)
-    monkeypatch.setattr(sockets, "_TABLE", str(tmp_path / "none"))
-    assert (sockets.sockets_in_use(), sockets.are_gone(0)) == (0, True)
+    monkeypatch.setattr(leftovers, "_TABLE", str(table))
+    monkeypatch.setattr(leftovers, "_WAIT_S", 0.0)
+    assert (
+        leftovers.sockets_in_use(),
+        leftovers.are_sockets_gone(4),
+        leftovers.are_sockets_gone(3),
+    ) == (4, True, False)
+    monkeypatch.setattr(leftovers, "_TABLE", str(tmp_path / "none"))
+    assert (leftovers.sockets_in_use(), leftovers.are_sockets_gone(0)) == (0, True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.packages.commands import Export, Install, Remark, Run, steps_of
+from sandbox.shell import Export, Install, Remark, Run, steps_of
 
 PLAIN = {
     "pip install PyYAML": ("PyYAML",),

@@ -1,11 +1,11 @@
 """This machine's pip in a process of its own, in which nothing of a distribution runs.
 
-`wheels` starts it. ``--only-binary`` lets pass what a distribution's own metadata demand by address
-(``Requires-Dist: x @ http://...``): such an address could have pip build a source distribution,
-which runs its code, take a file of this machine, or send a request to wherever it likes. So no
-requirement may hold an address, every way in which pip runs code, which is a process, is refused,
-and its session sends requests to the places of its own configuration alone. The process ends at
-limits of time, memory and disk, and its files with it.
+`sandbox.backends.docker.wheels` starts it. ``--only-binary`` lets pass what a distribution's own
+metadata demand by address (``Requires-Dist: x @ http://...``): such an address could have pip build
+a source distribution, which runs its code, take a file of this machine, or send a request to
+wherever it likes. So no requirement may hold an address, every way in which pip runs code, which is
+a process, is refused, and its session sends requests to the places of its own configuration alone.
+The process ends at limits of time, memory and disk, and its files with it.
 """
 
 import contextlib
@@ -151,7 +151,7 @@ def refuse_strangers(sources: Sources, folder: Path, most: int) -> None:
         response = send(session, request, **options)
         here = sum(path.lstat().st_size for path in folder.rglob("*"))
         if here + int(response.headers.get("Content-Length") or 0) > most:
-            raise InstallationError(beyond(most))
+            raise InstallationError(limit_message(most))
         return response
 
     def take_from_a_folder(link: Any, *others: Any, **options: Any) -> Any:  # noqa: ANN401 - pip's
@@ -180,12 +180,12 @@ def allow_metadata(sources: Sources) -> None:
     linking.metadata_link = find_and_note
 
 
-def beyond(most: int) -> str:
+def limit_message(most: int) -> str:
     """Return the message for more bytes than there may be."""
     return f"limit: more than {most // 2**20} MB (sandbox.install_mb)"
 
 
-def taken_by(wheels: Sequence[Path]) -> int:
+def installed_size(wheels: Sequence[Path]) -> int:
     """Return the most bytes that wheels take once pip has installed them.
 
     A reader of archives takes no more of a file than the archive's list says.
@@ -256,15 +256,15 @@ def main() -> None:
         if status:
             sys.exit(status)
         wheels = sorted((folder / "wheels").iterdir())
-        taken = taken_by(wheels)
+        taken = installed_size(wheels)
         if taken > wanted["most"]:
-            sys.exit(beyond(wanted["most"]))
+            sys.exit(limit_message(wanted["most"]))
         with tarfile.open(fileobj=sys.stdout.buffer, mode="w|") as archive:
-            archive.add(folder / "wheels", wanted["there"], filter=_anybodys)
+            archive.add(folder / "wheels", wanted["there"], filter=_world_writable)
     print(f"taken {taken}", file=sys.stderr)
 
 
-def _anybodys(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+def _world_writable(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     entry.mode = 0o777  # whoever installs them removes them
     return entry
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends.docker.process_owner import is_left_over, owner_name, this_owner
+from sandbox.backends.docker.owners import is_left_over, owner_name, this_owner
 
 HOST, MACHINE, BOOT, NAMESPACE, NUMBER, STARTED = this_owner().split("/")
 DEAD = str(2**22 + 1)
@@ -62,7 +62,7 @@ def test_what_is_no_name_of_this_version_is_not(owner: str) -> None:
 
 
 def test_a_process_of_another_pid_namespace_has_another_name() -> None:
-    program = "from sandbox.backends.docker.process_owner import this_owner; print(this_owner())"
+    program = "from sandbox.backends.docker.owners import this_owner; print(this_owner())"
     command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

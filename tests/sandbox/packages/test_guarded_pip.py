@@ -1,6 +1,6 @@
 """A distribution whose metadata lead elsewhere: nothing of it runs, and nobody else is asked.
 
-Covers ``wheels_only``, under this machine's own pip and an index of the test's own.
+Covers ``guarded_pip``, under this machine's own pip and an index of the test's own.
 """
 
 import io
@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.packages import wheels_only
-from sandbox.packages.wheels_only import prune
+from sandbox.packages import guarded_pip
+from sandbox.packages.guarded_pip import prune
 from tests.fakes.package_index import Silent, Site, running, source_distribution, wheel
 
 MEGABYTE = 2**20
@@ -60,7 +60,7 @@ def fetching(
         "PIP_INDEX_URL": index if isinstance(index, str) else f"{index.url}/simple",
     }  # fmt: skip
     return subprocess.Popen(
-        [sys.executable, "-I", wheels_only.__file__, json.dumps(wanted)],
+        [sys.executable, "-I", guarded_pip.__file__, json.dumps(wanted)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder / "here",
     )  # fmt: skip
 
@@ -183,10 +183,10 @@ def test_no_process_is_started(tmp_path: Path, way: str) -> None:
     mark = tmp_path / "leaves_a_mark"
     mark.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     mark.chmod(0o755)
-    module = str(Path(wheels_only.__file__).parent)
+    module = str(Path(guarded_pip.__file__).parent)
     script = (
-        f"import sys; sys.path.append({module!r}); import wheels_only\n"
-        "sys.addaudithook(wheels_only.refuse_processes)\n"
+        f"import sys; sys.path.append({module!r}); import guarded_pip\n"
+        "sys.addaudithook(guarded_pip.refuse_processes)\n"
         f"mark = {str(mark)!r}\n{STARTING[way]}"
     )
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, check=False)
@@ -367,4 +367,4 @@ def test_a_cache_keeps_what_was_used_last(tmp_path: Path) -> None:
     ],
 )
 def test_a_place_is_a_host_and_a_port(address: str, place: str) -> None:
-    assert wheels_only.place_of(address) == place
+    assert guarded_pip.place_of(address) == place

@@ -1,6 +1,6 @@
 """Each box has a user number of its own: no box takes what the kernel allows another's user.
 
-Covers ``users``.
+Covers ``images``.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import pytest
 
 from infra.records import ExecutionResult
 from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.backends.docker.users import IMAGE_USER, UserImages, number_of
+from sandbox.backends.docker.images import IMAGE_USER, BoxImages
 from sandbox.base import Sandbox
 from tests.sandbox.conftest import CODE, LIMITS
 
@@ -106,13 +106,13 @@ async def test_a_user_is_free_for_the_next_box_when_its_box_is_gone() -> None:
 async def test_an_image_of_a_number_is_made_once_and_again_where_it_was_removed(
     sandbox: Sandbox,
 ) -> None:
-    number = number_of(4_000 + os.getpid() % 10_000)  # no other run's
+    number = IMAGE_USER + (4_000 + os.getpid() % 10_000)  # no other run's
     with contextlib.closing(docker.from_env()) as client:
-        images = UserImages(client, LIMITS.image, {"cosqa.sandbox": "1"})
-        name = await asyncio.to_thread(images.of, number)
+        images = BoxImages(client, LIMITS.image, {"cosqa.sandbox": "1"})
+        name = await asyncio.to_thread(images.user_image, number)
         made = client.images.get(name).id
-        assert await asyncio.to_thread(images.of, number) == name
+        assert await asyncio.to_thread(images.user_image, number) == name
         assert client.images.get(name).id == made
         client.images.remove(name)
-        assert await asyncio.to_thread(images.of, number) == name
+        assert await asyncio.to_thread(images.user_image, number) == name
         client.images.remove(name)

@@ -1,6 +1,6 @@
 """What installs brings wheels of the index into a box, and ends at the limits.
 
-Covers ``installers`` and ``wheels``.
+Covers ``box`` and ``wheels``.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from docker.models.containers import Container
 
 from infra.errors import SandboxError
 from sandbox.backends import make_sandbox
-from sandbox.backends.docker import installers
+from sandbox.backends.docker import wheels
 from sandbox.backends.docker.backend import DockerSandbox
+from sandbox.backends.docker.wheels import wheel_cache
 from sandbox.base import Sandbox
-from sandbox.packages.wheels import wheel_cache
 from tests.fakes.package_index import Silent, Site, asked_of, running, source_distribution
 from tests.sandbox.backends.docker.test_backend import containers
 from tests.sandbox.backends.docker.test_leaks import settle, steady
@@ -30,7 +30,7 @@ async def test_a_wheel_and_what_it_needs_are_there_and_nobody_reads_the_indexs_c
     index: Site, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert isinstance(sandbox, DockerSandbox)
-    engine = await sandbox.engine()
+    engine = await sandbox.pool.engine()
     shown, run = [], engine.installers.run
 
     def run_and_show(installer: Container, limit_s: float) -> object:
@@ -143,12 +143,12 @@ async def test_nothing_is_left_of_an_installation_that_was_ended(
 
 async def test_a_container_that_does_not_end_is_ended() -> None:
     sandbox = DockerSandbox(LIMITS.model_copy(update={"install_timeout_s": 600.0}))
-    engine = await sandbox.engine()
+    engine = await sandbox.pool.engine()
     container = engine._create(["sleep", "600"], network_mode="none")
     try:
-        result = await sandbox.call(engine.installers.run, container, 1.0)
+        result = await sandbox.pool.call(engine.installers.run, container, 1.0)
     finally:
-        engine.remove(container)
+        engine.owned.remove(container)
     assert (result.ok, result.message) == (False, "installing took over 600 s")
     await sandbox.close()
 
@@ -183,7 +183,7 @@ async def test_a_missing_library_is_named(sandbox: Sandbox) -> None:
 
 
 async def test_an_image_without_pip_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installers, "QUESTION", ["python3", "-c", "import no_pip"])
+    monkeypatch.setattr(wheels, "QUESTION", ["python3", "-c", "import no_pip"])
     sandbox = DockerSandbox(LIMITS)
     async with sandbox.box(CODE) as box:
         with pytest.raises(SandboxError, match="needs python3 with pip"):
