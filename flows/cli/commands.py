@@ -552,9 +552,9 @@ def check_model(
     that is not better than chance is refused: the command fails, and says why.
     """
     settings = settings_of(check_model, locals())
-    from agents import check_model as check_name_and_key
+    from tasks.runtime.input_checks import check_model_name
 
-    check_name_and_key(settings.llm)
+    check_model_name(settings.llm, needs_key=not settings.llm.api_key_block)
     errors.print(STARTING)
     from tasks.stages.check_model import check_judge
     from tasks.stages.preflight import checked_judge

@@ -16,6 +16,7 @@ from tasks.reports.plan import plan_document
 from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import check_model_name
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.plan import plan_generation
 from tasks.stages.generate.queries import is_unwritten, writing_plan
@@ -23,7 +24,6 @@ from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_committee,
-    check_model_name,
     check_writer,
     collected_source,
     needs_server,

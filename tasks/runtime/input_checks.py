@@ -14,6 +14,7 @@ from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameEr
 from infra.registry import unknown_name
 from infra.settings import (
     EncoderSettings,
+    LanguageModelSettings,
     ScoringSettings,
     SearchSettings,
     Settings,
@@ -66,6 +67,13 @@ def check_source(settings: Settings) -> Readable:
         )
     _checked_methods(settings.scoring)
     return open_source(settings.source)
+
+
+def check_model_name(llm: LanguageModelSettings, *, needs_key: bool = False) -> None:
+    """Refuse a model of which no provider is known, or that has no key where it must have one."""
+    from agents import check_model, check_name  # noqa: PLC0415 - takes a fifth of a second
+
+    (check_model if needs_key else check_name)(llm)
 
 
 def check_judging(settings: Settings) -> Readable:

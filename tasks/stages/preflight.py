@@ -8,7 +8,7 @@ from typing import cast
 
 from pydantic import SecretStr
 
-from agents import build_model, check_model, check_name, journal_ledger
+from agents import build_model, check_model, journal_ledger
 from infra.errors import SettingsError
 from infra.settings import (
     CommitteeSettings,
@@ -120,11 +120,6 @@ def _recipe(
             check_model(committee.llm)
         ready.recipes[committee] = current_recipe(committee, require_shown=True)
     return ready.recipes[committee]
-
-
-def check_model_name(llm: LanguageModelSettings) -> None:
-    """Refuse a model of which no provider is known, before anything is read."""
-    check_name(llm)
 
 
 @cache
