@@ -6,6 +6,8 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("flows", "tasks", "agents", "sandbox", "infra")
 MODULES = sorted(
@@ -110,15 +112,22 @@ def dotted(path: Path) -> str:
 
 
 NAMES = {dotted(path) for path in MODULES}
-IMPORTS = {dotted(path): imports_of(path) for path in MODULES}
 
 
-def test_a_private_module_is_imported_by_files_of_its_own_folder_alone() -> None:
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """Return module → what it imports."""
+    return {dotted(path): imports_of(path) for path in MODULES}
+
+
+def test_a_private_module_is_imported_by_files_of_its_own_folder_alone(
+    imports: dict[str, set[str]],
+) -> None:
     foreign = [
         f"{module} -> {name}"
         for path in MODULES
         for module, folder in [(dotted(path), path.parent.as_posix().replace("/", "."))]
-        for name in IMPORTS[module]
+        for name in imports[module]
         if name in NAMES
         and name.rpartition(".")[2].startswith("_")
         and name.rpartition(".")[0] != folder
@@ -126,10 +135,10 @@ def test_a_private_module_is_imported_by_files_of_its_own_folder_alone() -> None
     assert foreign == []
 
 
-def test_who_reads_python_imports_one_module() -> None:
+def test_who_reads_python_imports_one_module(imports: dict[str, set[str]]) -> None:
     inner = {name for name in NAMES if name.startswith("infra.languages.python.")}
     outside = {name for name in NAMES if not name.startswith("infra.languages.")}
-    assert {name for name in outside if IMPORTS[name] & inner} == set()
+    assert {name for name in outside if imports[name] & inner} == set()
 
 
 # Plug-ins of one line know nothing of one another.
@@ -141,13 +150,15 @@ PLUG_INS = [
 ]  # fmt: skip
 
 
-def test_a_plug_in_is_imported_by_no_other_but_one_that_builds_on_it() -> None:
+def test_a_plug_in_is_imported_by_no_other_but_one_that_builds_on_it(
+    imports: dict[str, set[str]],
+) -> None:
     """What plug-ins share has a name that begins with an underscore."""
     found = set()
     for folders in PLUG_INS:
         within = {name for name in NAMES if name.rpartition(".")[0] in folders}
         plug_ins = {name for name in within if not name.rpartition(".")[2].startswith("_")}
-        found |= {(name, other) for name in within | folders for other in IMPORTS[name] & plug_ins}
+        found |= {(name, other) for name in within | folders for other in imports[name] & plug_ins}
     assert found == {
         ("tasks.filters.marked_near_duplicates", "tasks.filters.near_duplicates"),
         ("tasks.filters.testable_without_self", "tasks.filters.testable"),
@@ -156,8 +167,8 @@ def test_a_plug_in_is_imported_by_no_other_but_one_that_builds_on_it() -> None:
     }
 
 
-def test_no_file_imports_one_that_imports_it() -> None:
-    left = {module: names & NAMES - {module} for module, names in IMPORTS.items()}
+def test_no_file_imports_one_that_imports_it(imports: dict[str, set[str]]) -> None:
+    left = {module: names & NAMES - {module} for module, names in imports.items()}
     while leaves := [module for module, names in left.items() if not names]:
         for module in leaves:
             del left[module]

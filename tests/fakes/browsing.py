@@ -48,7 +48,7 @@ def pairs_of(texts: tuple[str, ...]) -> list[Pair]:
 
 def judged_store(folder: Path, texts: tuple[str, ...]) -> Database:
     """Return a store of pairs of these texts, each judged with a text in all that can have one."""
-    return store_like(_judge, folder, texts)
+    return store_like(_judge, folder, texts, lock_timeout_s=5.0)
 
 
 def _judge(database: Database, texts: tuple[str, ...]) -> None:

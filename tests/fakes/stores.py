@@ -1,9 +1,10 @@
-"""A store with all that one has."""
+"""Stores, each a copy of one that is made once a process."""
 
 import atexit
 import shutil
 from collections.abc import Callable, Hashable
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -36,21 +37,35 @@ def rows_of(file: Path) -> Rows:
 
 def whole_store(folder: Path) -> Database:
     """Make a store of this version with six judged pairs, vectors, and a journal."""
-    return store_like(_fill, folder)
+    return store_like(_fill, folder, lock_timeout_s=5.0)
 
 
-def store_like(fill: Callable[..., object], folder: Path, *given: Hashable) -> Database:
+def empty_store(folder: Path, **told: Any) -> Database:
+    """Make a store without a row, with these settings beside its folder; there must be none."""
+    assert not StoreSettings(folder=folder).database.exists()
+    return store_like(_leave_empty, folder, **told)
+
+
+def store_like(
+    fill: Callable[..., object], folder: Path, *given: Hashable, **told: Any
+) -> Database:
     """Make a store with what ``fill(database, *given)`` adds, which is called once a process."""
-    shutil.copytree(_template(fill, given), folder, dirs_exist_ok=True)
-    return open_database(StoreSettings(folder=folder, lock_timeout_s=5.0))
+    template = _template(fill, given)
+    shutil.copytree(template.settings.folder, folder, dirs_exist_ok=True)
+    return replace(template, settings=StoreSettings(folder=folder, **told))
 
 
 @cache
-def _template(fill: Callable[..., object], given: tuple[Hashable, ...]) -> Path:
-    folder = Path(mkdtemp(prefix="whole-store-"))
+def _template(fill: Callable[..., object], given: tuple[Hashable, ...]) -> Database:
+    folder = Path(mkdtemp(prefix="store-like-"))
     atexit.register(shutil.rmtree, folder)
-    fill(open_database(StoreSettings(folder=folder)), *given)
-    return folder
+    database = open_database(StoreSettings(folder=folder))
+    fill(database, *given)
+    return database
+
+
+def _leave_empty(database: Database) -> None:
+    """Add nothing."""
 
 
 def _fill(database: Database) -> None:

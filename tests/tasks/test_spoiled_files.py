@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from infra.collected import Content
 from infra.errors import CosqaError
-from infra.settings import SourceSettings, StoreSettings, load_settings
+from infra.settings import SourceSettings, load_settings
 from infra.settings.environment import PREFIX
-from infra.store import corpus, open_database
+from infra.store import corpus
 from tasks.benchmarks import write_benchmark, write_run
 from tasks.benchmarks.runs import rankings_of
 from tasks.benchmarks.sheets import COLUMNS, Answer, write_answers
@@ -35,6 +35,7 @@ from tasks.sources import open_source, sources
 from tasks.stages.study.files import read_annotators
 from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
+from tests.fakes.stores import empty_store
 from tests.fuzzing import NIGHTLY, cases, spoiled
 from tests.tasks.sources.examples import DOUBLE, write_lines
 from tests.tasks.sources.reading import read_whole
@@ -219,7 +220,7 @@ def _bytes(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("number", [10, pytest.param(1_000, marks=NIGHTLY)])
 def test_a_source_that_fails_leaves_the_store_byte_for_byte(number: int, tmp_path: Path) -> None:
-    folder, database = tmp_path / "in", open_database(StoreSettings(folder=tmp_path / "store"))
+    folder, database = tmp_path / "in", empty_store(tmp_path / "store")
     folder.mkdir()
     write_lines(folder / "queries.jsonl", *({"query": f"query {n}"} for n in range(3)))
     write_lines(folder / "codes.jsonl", *({"code": f"def f{n}(x): return x"} for n in range(3)))

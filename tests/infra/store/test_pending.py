@@ -13,8 +13,8 @@ from infra.draws import ALL as ALL_QUERIES
 from infra.draws import Draw
 from infra.ids import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
-from infra.settings import REASONS, Reason, StoreSettings
-from infra.store import Database, annotations, candidates, corpus, open_database, recipes
+from infra.settings import REASONS, Reason
+from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.labels import Coverage, CurrentLabels
 from infra.store.pending import (
     RetryPolicy,
@@ -24,7 +24,7 @@ from infra.store.pending import (
     read_keys,
     write_pending,
 )
-from tests.fakes.stores import store_like
+from tests.fakes.stores import empty_store, store_like
 
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")
 OTHER = RecipeId("another former one")
@@ -170,7 +170,7 @@ def test_a_draw_gives_the_same_pairs_on_a_store_filled_in_another_order(
     queries = [Query.of(f"query {number}") for number in range(20)]
     stores = {}
     for name, filled in (("one", queries), ("other", queries[::-1])):
-        store = stores[name] = open_database(StoreSettings(folder=tmp_path / name))
+        store = stores[name] = empty_store(tmp_path / name)
         content = Collected(info=INFO, queries=tuple(filled), codes=CODES)
         corpus.replace_collections(store, "print", {"c": content}, annotated="c")
         search(store, SEARCH, [candidate(query, CODES[0], 1) for query in filled])

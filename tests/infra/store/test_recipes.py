@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from infra.ids import RecipeId, SearchId
-from infra.settings import StoreSettings
-from infra.store import Database, candidates, open_database, recipes
+from infra.store import Database, candidates, recipes
+from tests.fakes.stores import empty_store
 
 SEARCH, OTHER = SearchId("s"), SearchId("t")
 BODY: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a": 1.5}}
@@ -14,7 +14,7 @@ BODY: dict[str, object] = {"model": {"model": "m"}, "gates": None, "limits": {"a
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path / "store"))
+    return empty_store(tmp_path / "store")
 
 
 def use(database: Database, *names: str, on: str | None = "c") -> None:

@@ -24,6 +24,7 @@ from infra.store.benchmarks import (
     record_benchmark,
 )
 from infra.store.corpus import insert_texts
+from tests.fakes.stores import empty_store
 
 
 def test_the_only_export_that_is_there_is_meant_where_none_is_named(tmp_path: Path) -> None:
@@ -82,7 +83,7 @@ QUERY, CODE = Query.of("reverse a list"), Code.of("x = 1")
 def test_an_id_with_another_text_is_refused_and_nothing_stored(
     tmp_path: Path, queries: list[Query], codes: list[Code]
 ) -> None:
-    database = open_database(StoreSettings(folder=tmp_path))
+    database = empty_store(tmp_path)
     with database.transaction() as tx:
         insert_texts(tx, [QUERY], [CODE])
     new = Code.of("y = 3")

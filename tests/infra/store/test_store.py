@@ -45,6 +45,7 @@ from infra.store.database_file import SCHEMA, SCHEMA_VERSION
 from infra.store.figures import label_figures
 from tests.fakes.candidates import load_candidates
 from tests.fakes.labels import labels_by
+from tests.fakes.stores import empty_store
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
@@ -56,7 +57,7 @@ CODES = tuple(
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path / "store", lock_timeout_s=0.3))
+    return empty_store(tmp_path / "store", lock_timeout_s=0.3)
 
 
 def collected(queries: int = 2, codes: int = 4) -> Collected:

@@ -18,7 +18,6 @@ from infra.records import (
     Query,
     SourceInfo,
 )
-from infra.settings import StoreSettings
 from infra.store import (
     Database,
     annotations,
@@ -26,11 +25,11 @@ from infra.store import (
     candidates,
     corpus,
     figures,
-    open_database,
 )
 from infra.store.benchmarks import Evaluation, GroupMean
 from infra.summaries import PairCost, ProgramCounts, RankCounts
 from tests.fakes.labels import labels_by
+from tests.fakes.stores import empty_store, store_like
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")
 LABELS = labels_by(SEARCH, [RECIPE])
@@ -68,7 +67,10 @@ def annotation(query: int, code: int, path: str, label: int | None, **more: obje
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     """Three queries with two candidates each; the last pair is not annotated."""
-    database = open_database(StoreSettings(folder=tmp_path))
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
     content = Collected(info=INFO, queries=QUERIES, codes=CODES)
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     candidates.record_search(database, SEARCH, "c", ["minilm"], 2)
@@ -89,7 +91,6 @@ def database(tmp_path: Path) -> Database:
         annotation(1, 1, "unreadable_reply", None, calls=(call(1.0),)),
     ]
     annotations.add_annotations(database, judged)
-    return database
 
 
 def test_labels_are_counted_by_rank_without_the_undecided(database: Database) -> None:
@@ -193,7 +194,7 @@ def test_codes_are_counted_by_language_with_and_without_documentation(tmp_path: 
         Code.of(f"f{n}", language=language, documentation="Told." if n % 2 else "")
         for n, language in enumerate(languages)
     )
-    database = open_database(StoreSettings(folder=tmp_path))
+    database = empty_store(tmp_path)
     content = Collected(info=INFO, queries=QUERIES, codes=codes)
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     assert corpus.documented_by_language(database, "c") == {"go": (1, 1), "python": (1, 1)}

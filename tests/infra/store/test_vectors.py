@@ -7,8 +7,8 @@ import pytest
 
 from infra.collected import Collected
 from infra.records import Code, Query, SourceInfo
-from infra.settings import StoreSettings
-from infra.store import Database, corpus, open_database, vectors
+from infra.store import Database, corpus, vectors
+from tests.fakes.stores import store_like
 from tests.fakes.vectors import add_file
 
 CODES = tuple(Code.of(f"def f{n}(x):\n    return x + {n}") for n in range(6))
@@ -19,7 +19,10 @@ ROWS = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     """A store with two overlapping collections, and files with the vectors of five codes."""
-    database = open_database(StoreSettings(folder=tmp_path))
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
     contents = {
         "c": Collected(info=info, codes=CODES[:4], queries=(Query.of("add one"),)),
@@ -28,7 +31,6 @@ def database(tmp_path: Path) -> Database:
     corpus.replace_collections(database, "print", contents, "c")
     for name, part in (("b.arrow", slice(0, 4)), ("a.arrow", slice(3, 5))):
         add_file(database, "key", "code", name, IDS[part], ROWS[part])
-    return database
 
 
 def test_items_are_located_in_the_first_file_that_was_recorded(database: Database) -> None:

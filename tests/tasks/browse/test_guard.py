@@ -1,24 +1,23 @@
 """Laws of the guard: another host, no token, a form of another page are refused."""
 
 import re
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from tasks.browse.guard import Guard, is_loopback
+from tasks.browse.opened import StoreCopies
 from tests.fakes.browsing import PORT, client_of, judged_store
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def store(tmp_path_factory: pytest.TempPathFactory) -> StoreCopies:
     folder = tmp_path_factory.mktemp("guarded") / "store"
-    judged_store(folder, ("a query",))
-    return folder
+    return StoreCopies(judged_store(folder, ("a query",)).settings)
 
 
-def client(store: Path, guard: Guard | None = None) -> TestClient:
-    return client_of(judged_store(store, ("a query",)), guard)
+def client(store: StoreCopies, guard: Guard | None = None) -> TestClient:
+    return client_of(store, guard)
 
 
 @pytest.mark.parametrize(
@@ -29,11 +28,11 @@ def client(store: Path, guard: Guard | None = None) -> TestClient:
         (f"127.0.0.1.evil.example:{PORT}", 421), (f"10.0.0.1:{PORT}", 421), ("", 421),
     ],
 )  # fmt: skip
-def test_a_name_of_another_host_is_refused(store: Path, host: str, status: int) -> None:
+def test_a_name_of_another_host_is_refused(store: StoreCopies, host: str, status: int) -> None:
     assert client(store).get("/pairs", headers={"Host": host}).status_code == status
 
 
-def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: Path) -> None:
+def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: StoreCopies) -> None:
     browser = client(store, Guard("0.0.0.0", PORT, "secret"))
     assert browser.get("/pairs").status_code == 401
     assert browser.get("/pairs?token=wrong").status_code == 401
@@ -47,7 +46,7 @@ def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: Path) -
     assert browser.get("/pairs?token=secret", headers=evil).status_code == 421
 
 
-def test_a_browser_is_known_for_weeks_after_its_last_visit(store: Path) -> None:
+def test_a_browser_is_known_for_weeks_after_its_last_visit(store: StoreCopies) -> None:
     browser = client(store)
     first, later = (browser.get("/pairs").headers["set-cookie"] for _ in range(2))
     assert first == later
@@ -57,7 +56,7 @@ def test_a_browser_is_known_for_weeks_after_its_last_visit(store: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["x", '"a\\012Set-Cookie: b=c"', "x" * 33, "é" * 32])
-def test_a_cookie_that_this_server_never_gave_is_replaced(store: Path, value: str) -> None:
+def test_a_cookie_that_this_server_never_gave_is_replaced(store: StoreCopies, value: str) -> None:
     name = f"cosqa_session_{PORT}"
     answer = client(store).get("/pairs", headers={"Cookie": f"{name}={value}".encode()})
     assert answer.status_code == 200
@@ -65,14 +64,16 @@ def test_a_cookie_that_this_server_never_gave_is_replaced(store: Path, value: st
 
 
 @pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "/%2f%2f"])
-def test_whoever_shows_a_token_is_led_to_these_pages_alone(store: Path, slashes: str) -> None:
+def test_whoever_shows_a_token_is_led_to_these_pages_alone(
+    store: StoreCopies, slashes: str
+) -> None:
     browser = client(store, Guard("0.0.0.0", PORT, "secret"))
     answer = browser.get(f"http://127.0.0.1:{PORT}{slashes}evil.invalid/x?token=secret")
     assert answer.status_code == 303
     assert answer.headers["location"] == "/evil.invalid/x?"
 
 
-def test_an_address_with_a_token_is_printed(store: Path) -> None:
+def test_an_address_with_a_token_is_printed() -> None:
     assert Guard("192.0.2.7", 4280, "abc").address == "http://192.0.2.7:4280/?token=abc"
     assert Guard("::1", 4280).address == "http://[::1]:4280/"
 

@@ -5,11 +5,13 @@ Covers `tasks.browse.opened`, `tasks.browse.rendering`, `tasks.browse.app`.
 
 import html
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from starlette.testclient import TestClient
 
 from infra.errors import PublishError, SettingsError
 from infra.ids import RecipeId
@@ -28,6 +30,13 @@ from tests.fakes.stores import whole_store
 _TAG = re.compile(r"<[^>]*>")
 
 
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Open a browser on a store with all that one has, which no test changes."""
+    with client_of(whole_store(tmp_path_factory.mktemp("browsed") / "store")) as opened:
+        yield opened
+
+
 def text_of(page: str) -> str:
     return html.unescape(_TAG.sub("", page))
 
@@ -40,8 +49,7 @@ def links(page: str, name: str) -> list[str]:
     return [html.unescape(found) for found in re.findall(rf'href="(/{name}\?[^"]+)"', page)]
 
 
-def test_a_list_leads_to_each_pair_with_its_judgement_and_to_its_query(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_a_list_leads_to_each_pair_with_its_judgement_and_to_its_query(client: TestClient) -> None:
     listed = client.get("/pairs").text
     assert "7 pairs" in text_of(listed)
     assert len(set(links(listed, "pair"))) == 7
@@ -55,8 +63,9 @@ def test_a_list_leads_to_each_pair_with_its_judgement_and_to_its_query(tmp_path:
 
 
 @pytest.mark.parametrize("facet", FACETS)
-def test_each_value_of_a_filter_leaves_as_many_pairs_as_it_says(tmp_path: Path, facet: str) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_each_value_of_a_filter_leaves_as_many_pairs_as_it_says(
+    client: TestClient, facet: str
+) -> None:
     page = client.get("/pairs").text
     choice = re.search(rf'<select name="{facet}">(.*?)</select>', page, re.DOTALL)
     values = re.findall(r'value="([^"]+)"[^>]*>[^<]*\(([\d,]+)\)', choice[1]) if choice else []
@@ -66,8 +75,7 @@ def test_each_value_of_a_filter_leaves_as_many_pairs_as_it_says(tmp_path: Path, 
     assert bool(values) == (facet in ("status", "label", "support", "path", "model", "recipe"))
 
 
-def test_texts_of_query_and_code_are_filters_whatever_their_capitals(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_texts_of_query_and_code_are_filters_whatever_their_capitals(client: TestClient) -> None:
     assert "1 pair<" in client.get("/pairs", params={"code": "DEF sum_of"}).text
     assert "2 pairs<" in client.get("/pairs", params={"query": "Reverse THE"}).text
     assert "No pair is left" in client.get("/pairs", params={"query": "100%_"}).text
@@ -104,8 +112,7 @@ def test_a_pair_shows_tests_mutants_cost_and_what_former_recipes_said(tmp_path: 
         assert told in text, told
 
 
-def test_methods_lead_to_their_queries_alone_and_against_another(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_methods_lead_to_their_queries_alone_and_against_another(client: TestClient) -> None:
     methods = client.get("/methods").text
     one = links(methods, "method")[0]
     page = client.get(one).text
@@ -115,8 +122,7 @@ def test_methods_lead_to_their_queries_alone_and_against_another(tmp_path: Path)
     assert client.get("/method?benchmark=x&metric=y&method=z").status_code == 404
 
 
-def test_a_pair_leads_to_the_next_one_and_back(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_a_pair_leads_to_the_next_one_and_back(client: TestClient) -> None:
     listed = list(dict.fromkeys(links(client.get("/pairs").text, "pair")))
     for place, link in enumerate(listed):
         steps = re.findall(r'rel="(prev|next)" href="([^"]+)"', client.get(link).text)
@@ -125,8 +131,7 @@ def test_a_pair_leads_to_the_next_one_and_back(tmp_path: Path) -> None:
         assert {way: html.unescape(to) for way, to in steps} == wanted
 
 
-def test_what_the_labels_say_is_drawn_and_counted(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_what_the_labels_say_is_drawn_and_counted(client: TestClient, tmp_path: Path) -> None:
     page = client.get("/figures").text
     assert page.count("<figure") == page.count("<svg") == 3
     rows = [re.findall(r"<td[^>]*>([^<]*)</td>", row) for row in page.split("<tr>")]
@@ -137,14 +142,12 @@ def test_what_the_labels_say_is_drawn_and_counted(tmp_path: Path) -> None:
     assert "No pair has a label yet" in empty.get("/figures").text
 
 
-def test_the_words_are_explained(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_the_words_are_explained(client: TestClient) -> None:
     assert 'href="/words"' in client.get("/pairs").text
     assert "arbiter against the run" in client.get("/words").text
 
 
-def test_pairs_are_found_by_a_text_of_their_code(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_pairs_are_found_by_a_text_of_their_code(client: TestClient) -> None:
     assert "No pair is left" in client.get("/pairs?code=nothing").text
     assert "1 pair<" in client.get("/pairs?code=sum_of").text
 
@@ -173,10 +176,18 @@ def test_hostile_texts_are_shown_and_nothing_of_them_is_obeyed(tmp_path: Path) -
     ["/pair?query=a&code=b", "/query?query=x%00", "/pair", "/nothing", "/method",
      "/pair?query=%ff%fe&code=%ed%a0%80"],
 )  # fmt: skip
-def test_what_is_not_there_says_so(tmp_path: Path, address: str) -> None:
-    answer = client_of(whole_store(tmp_path / "store")).get(address)
+def test_what_is_not_there_says_so(client: TestClient, address: str) -> None:
+    answer = client.get(address)
     assert answer.status_code == 404
     assert "Not here" in answer.text
+
+
+@pytest.fixture(scope="module")
+def two_pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Open a browser on a list of two pages, which lead on."""
+    texts = tuple(f"query number {n:03}" for n in range(51))
+    with client_of(judged_store(tmp_path_factory.mktemp("browsed") / "store", texts)) as opened:
+        yield opened
 
 
 @pytest.mark.parametrize(
@@ -186,18 +197,15 @@ def test_what_is_not_there_says_so(tmp_path: Path, address: str) -> None:
      "label='--", "query=%00", "code=%ff", "status=" + "x" * 10_000, "page=1", "self=1", "=",
      "a%20b=%ed%a0%80"],
 )  # fmt: skip
-def test_any_filter_has_an_answer(tmp_path: Path, query: str) -> None:
-    texts = tuple(f"query number {n:03}" for n in range(51))  # two pages, which lead on
-    answer = client_of(judged_store(tmp_path / "store", texts)).get(f"/pairs?{query}")
-    assert answer.status_code == 200
+def test_any_filter_has_an_answer(two_pages: TestClient, query: str) -> None:
+    assert two_pages.get(f"/pairs?{query}").status_code == 200
 
 
 _ODD = ("", "-1", "1e999", "nan", "9" * 40, "%00", "%ff%ed%a0%80", "x" * 50_000, "{{7*7}}")
 
 
 @pytest.mark.parametrize("page", ["pair", "query", "method", "label", "sample", "item"])
-def test_no_value_of_a_parameter_is_an_error_of_the_server(tmp_path: Path, page: str) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_no_value_of_a_parameter_is_an_error_of_the_server(client: TestClient, page: str) -> None:
     names = {name for link in links(client.get(f"/{page}s").text, page) for name in [*_keys(link)]}
     for name in {*names, "query", "code", "sample", "position", "page"}:
         for value in (*_ODD, f"x&{name}=x"):
@@ -205,8 +213,7 @@ def test_no_value_of_a_parameter_is_an_error_of_the_server(tmp_path: Path, page:
             assert answer.status_code in (200, 400, 404), (name, value[:20])
 
 
-def test_every_answer_has_the_headers_that_keep_strangers_out(tmp_path: Path) -> None:
-    client = client_of(whole_store(tmp_path / "store"))
+def test_every_answer_has_the_headers_that_keep_strangers_out(client: TestClient) -> None:
     for address in ("/", "/pairs", "/nothing", "/style.css", "/script.js"):
         answer = client.get(address)
         assert (

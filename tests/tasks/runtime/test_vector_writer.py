@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from infra.errors import DiskFullError, EncoderError
-from infra.settings import StoreSettings
-from infra.store import Database, open_database, vectors
+from infra.store import Database, vectors
 from infra.store.vectors import StoredVectors
 from tasks.encoders import EncoderSpec, Vectors
 from tasks.runtime import vector_writer
 from tasks.runtime.vector_writer import VectorWriter
 from tests.fakes.small_disk import small_disk
+from tests.fakes.stores import empty_store
 from tests.fakes.vectors import read_vectors
 
 SPEC = EncoderSpec(
@@ -26,7 +26,7 @@ TEXTS = {item: f"text {item[-2:]}" * (1 + 37 * number % 50) for number, item in 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path))
+    return empty_store(tmp_path)
 
 
 def vectors_of(texts: Sequence[str]) -> Vectors:
@@ -140,7 +140,7 @@ def test_nothing_to_embed_writes_nothing(database: Database) -> None:
 
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Database]:
-    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    database = empty_store(tmp_path / "store")
     for _ in small_disk(database.settings.vectors, megabytes=1):
         yield database
 

@@ -9,8 +9,8 @@ from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
 from infra.records import Code, Query, SourceInfo
-from infra.settings import SearchSettings, StoreSettings
-from infra.store import Database, candidates, corpus, open_database
+from infra.settings import SearchSettings
+from infra.store import Database, candidates, corpus
 from tasks.runtime.progress import Progress
 from tasks.runtime.references import SearchReference
 from tasks.stages.candidates import (
@@ -21,6 +21,7 @@ from tasks.stages.candidates import (
 )
 from tasks.stages.embed import encoder_key
 from tests.fakes.candidates import load_candidates
+from tests.fakes.stores import store_like
 from tests.fakes.vectors import add_file
 from tests.tasks.search.test_exact import cosines, sorted_by, unit
 
@@ -37,7 +38,10 @@ MEAN = sum(cosines(OF_QUERIES[name], OF_CODES[name]) for name in ENCODERS) / 2
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    database = open_database(StoreSettings(folder=tmp_path))
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
     queries = tuple(Query.of(f"query {number}") for number in range(30))
     codes = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(90))
     content = Collected(info=INFO, queries=queries, codes=codes)
@@ -48,7 +52,6 @@ def database(tmp_path: Path) -> Database:
         for start in range(0, 90, 40):  # in another order than the ids', as after new functions
             ids, rows = CODES[start : start + 40], OF_CODES[name][start : start + 40]
             add_file(database, key, "code", f"{name}/{90 - start}.arrow", ids, rows)
-    return database
 
 
 def reference(database: Database, settings: SearchSettings) -> SearchReference:

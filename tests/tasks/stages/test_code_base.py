@@ -7,9 +7,10 @@ import pytest
 from infra.collected import Collected, StoredCollection
 from infra.ids import SearchId
 from infra.records import Candidate, Code, Label, Query, SourceInfo
-from infra.settings import PublishSettings, StoreSettings
-from infra.store import Database, candidates, corpus, open_database
+from infra.settings import PublishSettings
+from infra.store import Database, candidates, corpus
 from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
+from tests.fakes.stores import store_like
 
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 QUERIES = tuple(Query.of(text) for text in ("sort a list", "parse a date"))
@@ -19,7 +20,10 @@ BY_ID = sorted(CODES, key=lambda code: code.code_id)
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    database = open_database(StoreSettings(folder=tmp_path))
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
     labels = (
         Label(query_id=QUERIES[0].query_id, code_id=CODES[0].code_id, origin="people", relevance=1),
         Label(query_id=QUERIES[1].query_id, code_id=CODES[4].code_id, origin="people", relevance=0),
@@ -34,7 +38,6 @@ def database(tmp_path: Path) -> Database:
     ]
     candidates.record_search(database, SearchId("s"), "c", ["minilm"], 1)
     candidates.add_candidates(database, SearchId("s"), found)
-    return database
 
 
 def labels_of(collection: str, *searches: str) -> LabelSet:

@@ -10,12 +10,13 @@ import pytest
 from prefect.logging import disable_run_logger
 
 from infra.collected import Content, StoredCollection
-from infra.settings import SourceSettings, StoreSettings
-from infra.store import Database, corpus, open_database
+from infra.settings import SourceSettings
+from infra.store import Database, corpus
 from tasks.runtime.caching import is_done
 from tasks.sources import open_source
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.stages.collect import collect_source
+from tests.fakes.stores import empty_store
 
 Change = Callable[[Path, pytest.MonkeyPatch], object]
 
@@ -30,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path / "store"))
+    return empty_store(tmp_path / "store")
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from infra.errors import EncoderError
-from infra.settings import EncoderSettings, RaySettings, StoreSettings
-from infra.store import open_database
+from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Vectors, encoders
 from tasks.runtime import embedder
 from tasks.runtime.progress import begin_stages, stop_stages
 from tasks.runtime.vector_writer import EmbeddedBatch
 from tasks.stages import embed
 from tasks.stages.embed import Embedding
+from tests.fakes.stores import empty_store
 
 
 class Fake:
@@ -48,7 +48,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def embedded(
     tmp_path: Path, total: int, encoder: str = "minilm", text: str = "x", **ray: Any
 ) -> list[EmbeddedBatch]:
-    database = open_database(StoreSettings(folder=tmp_path))
+    database = empty_store(tmp_path)
     work = Embedding(database, encoder, EncoderSettings(), RaySettings(**ray))
     batches: Any = [("query", [text]), ("code", [text, text])]
     return list(embed._embedded(work, batches, total))

@@ -4,7 +4,6 @@ Covers `tasks.stages.answers`.
 """
 
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +29,8 @@ from tasks.stages.labels import LabelSet, labels_of_agents
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, method_key, open_exports, score_method
 from tests.fakes.benchmarks import people_benchmark
+from tests.fakes.small_disk import small_disk
+from tests.fakes.stores import empty_store
 from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label
 
 
@@ -126,7 +127,7 @@ def test_evidence_of_code_that_may_be_published_is_read_once(
 
 def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_path: Path) -> None:
     """Six queries; the first four match licensed code only, the fifth unlicensed code too."""
-    database = open_database(StoreSettings(folder=tmp_path / "store"))
+    database = empty_store(tmp_path / "store")
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
     queries = [Query.of(f"add {number}").query_id for number in range(6)]
     free, other = (code.model_copy(update={"licence": "MIT"}) for code in CODES)
@@ -202,17 +203,8 @@ def test_files_that_are_written_otherwise_hand_the_runs_over(tmp_path: Path) -> 
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk of 1 MB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("only root may mount a small disk")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    yield from small_disk(tmp_path / "disk", megabytes=1)
 
 
 def fill(disk: Path, left: int) -> None:
@@ -224,45 +216,45 @@ def fill(disk: Path, left: int) -> None:
 
 @pytest.mark.exhaustive
 def test_a_disk_that_fills_up_at_any_write_leaves_the_older_export_whole(
-    small_disk: Path, labels: tuple[Database, LabelSet]
+    disk: Path, labels: tuple[Database, LabelSet]
 ) -> None:
-    assert published(labels, small_disk) is not None
-    before = verify_export(small_disk / "c-agents")
+    assert published(labels, disk) is not None
+    before = verify_export(disk / "c-agents")
     label(labels[0], 2, 1, 1, ROUNDS[0])
     failures = []
     for left in range(0, 400_000, 16_384):  # more each time, so that each write fails in turn
-        fill(small_disk, left)
+        fill(disk, left)
         try:
-            assert published(labels, small_disk) is not None
+            assert published(labels, disk) is not None
             break
         except DiskFullError as error:
             failures.append(str(error))
-        assert verify_export(small_disk / "c-agents") == before
-        assert {path.name for path in small_disk.iterdir()} == {"filler", "c-agents"}
+        assert verify_export(disk / "c-agents") == before
+        assert {path.name for path in disk.iterdir()} == {"filler", "c-agents"}
     assert len(failures) > 2
-    assert all(str(small_disk) in text and "--output" in text for text in failures)
-    assert verify_export(small_disk / "c-agents") != before
+    assert all(str(disk) in text and "--output" in text for text in failures)
+    assert verify_export(disk / "c-agents") != before
 
 
 def test_a_store_on_a_full_disk_is_refused_and_unchanged(
-    small_disk: Path, labels: tuple[Database, LabelSet]
+    disk: Path, labels: tuple[Database, LabelSet]
 ) -> None:
-    fill(small_disk, 0)
+    fill(disk, 0)
     with pytest.raises(DiskFullError, match="--store"):
-        open_database(StoreSettings(folder=small_disk / "store"))
+        open_database(StoreSettings(folder=disk / "store"))
 
 
 def test_a_run_that_finds_no_room_leaves_neither_file_nor_score(
-    small_disk: Path, labels: tuple[Database, LabelSet]
+    disk: Path, labels: tuple[Database, LabelSet]
 ) -> None:
-    export = published(labels, small_disk)
+    export = published(labels, disk)
     assert export is not None
-    settings = Settings(publish=PublishSettings(folder=small_disk)).scoring
-    fill(small_disk, 0)
+    settings = Settings(publish=PublishSettings(folder=disk)).scoring
+    fill(disk, 0)
     with pytest.raises(DiskFullError, match="--output"):
         score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings)
-    assert [path for path in small_disk.glob("*/runs/*") if path.is_file()] == []
+    assert [path for path in disk.glob("*/runs/*") if path.is_file()] == []
     key = method_key("bm25", settings.evaluation.depth)
     assert benchmarks.find_evaluation(labels[0], export.benchmark_id, key) is None
-    (small_disk / "filler").unlink()
+    (disk / "filler").unlink()
     assert score_method.fn(labels[0], OpenBenchmark(export), "bm25", settings).file.is_file()

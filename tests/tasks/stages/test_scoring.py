@@ -21,9 +21,8 @@ from infra.settings import (
     PublishSettings,
     ScoringSettings,
     Settings,
-    StoreSettings,
 )
-from infra.store import Database, benchmarks, open_database, vectors
+from infra.store import Database, benchmarks, vectors
 from tasks.benchmarks import (
     Benchmark,
     write_benchmark,
@@ -43,6 +42,7 @@ from tasks.stages.scoring import (
     open_benchmark,
     score_method,
 )
+from tests.fakes.stores import empty_store
 from tests.fakes.vectors import add_file
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
@@ -55,7 +55,7 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path / "store"))
+    return empty_store(tmp_path / "store")
 
 
 @pytest.fixture

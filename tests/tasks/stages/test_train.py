@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-import torch
 from prefect.logging import disable_run_logger
 
 from infra.errors import CosqaError, SettingsError
@@ -61,11 +60,8 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(stage, "train_on_ray", train_here)
     monkeypatch.setattr(stage, "ensure_ray", lambda _: None)
     monkeypatch.setattr(stage, "progress", lambda *_: NoBar())
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     with disable_run_logger():
         yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from infra.records import Code, Label, Query, SourceInfo
-from infra.settings import EncoderSettings, RaySettings, StoreSettings
-from infra.store import Database, open_database
+from infra.settings import EncoderSettings, RaySettings
+from infra.store import Database
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind, encoders
 from tasks.inputs.pairs import Pairs
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import BenchmarkVectors, TextVectors
+from tests.fakes.stores import empty_store
 from tests.fakes.vectors import add_file
 
 ENCODER = encoders.names()[0]
@@ -23,7 +24,7 @@ ROWS = np.array([[1, 0], [0, 1]], np.float32)
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     """A store that has the vectors of two functions and of a query under their own ids."""
-    database = open_database(StoreSettings(folder=tmp_path))
+    database = empty_store(tmp_path)
     stored: dict[Kind, list[str]] = {
         "code": [Code.of(text).code_id for text in TEXTS],
         "query": [Query.of("add one").query_id],

@@ -6,7 +6,7 @@ Covers `tasks.training.job`, `tasks.training._tower`.
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -38,15 +38,6 @@ from tests.tasks.training.world import checkpoint, inputs_of, job_of, vectors_of
 
 Trained = tuple[dict[str, Tensor], History]
 SMALL: dict[str, Any] = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-3}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Several would wait for each other longer than such small sums take."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def ignore(_: TrainingProgress) -> None:

@@ -8,6 +8,7 @@ import heapq
 import inspect
 import shlex
 import textwrap
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -95,24 +96,24 @@ def test_a_variable_that_a_text_names_keeps_its_name(argument: int) -> None:
     assert run(control)(argument) == run(READER)(argument)
 
 
+@cache
 def changed(module: ModuleType, name: str) -> Any:
     return run(renamed_equivalent(inspect.getsource(module)), name)
 
 
-WRAP, SPLIT = changed(textwrap, "wrap"), changed(shlex, "split")
-COMPARE, TO_HLS = changed(difflib, "unified_diff"), changed(colorsys, "rgb_to_hls")
-SMALLEST = changed(heapq, "nsmallest")
 LINES = st.lists(st.text("ab \t-", max_size=8), max_size=8)
 
 
 @given(text=st.text("ab -\n\t", max_size=200), width=st.integers(1, 30))
 def test_wrapping_is_the_same(text: str, width: int) -> None:
-    assert WRAP(text, width) == textwrap.wrap(text, width)
+    assert changed(textwrap, "wrap")(text, width) == textwrap.wrap(text, width)
 
 
 @given(first=LINES, second=LINES)
 def test_comparing_is_the_same(first: list[str], second: list[str]) -> None:
-    assert list(COMPARE(first, second)) == list(difflib.unified_diff(first, second))
+    assert list(changed(difflib, "unified_diff")(first, second)) == list(
+        difflib.unified_diff(first, second)
+    )
 
 
 @given(text=st.text("a'\" \\#", max_size=20))
@@ -123,17 +124,19 @@ def test_splitting_is_the_same(text: str) -> None:
         except ValueError as error:
             return str(error)
 
-    assert outcome(SPLIT) == outcome(shlex.split)
+    assert outcome(changed(shlex, "split")) == outcome(shlex.split)
 
 
 @given(numbers=st.lists(st.integers()), count=st.integers(0, 9))
 def test_choosing_is_the_same(numbers: list[int], count: int) -> None:
-    assert SMALLEST(count, numbers) == heapq.nsmallest(count, numbers)
+    assert changed(heapq, "nsmallest")(count, numbers) == heapq.nsmallest(count, numbers)
 
 
 @given(*[st.floats(0, 1)] * 3)
 def test_converting_is_the_same(red: float, green: float, blue: float) -> None:
-    assert TO_HLS(red, green, blue) == colorsys.rgb_to_hls(red, green, blue)
+    assert changed(colorsys, "rgb_to_hls")(red, green, blue) == colorsys.rgb_to_hls(
+        red, green, blue
+    )
 
 
 @pytest.mark.parametrize("module", [argparse, ast, difflib, textwrap, shlex, heapq])

@@ -10,18 +10,19 @@ import pytest
 from infra.ids import CodeId, QueryId, RecipeId
 from infra.journal import Journal
 from infra.records import Annotation, LanguageModelCall
-from infra.settings import AnnotationSettings, LanguageModelSettings, Settings, StoreSettings
-from infra.store import Database, annotations, open_database, recipes
+from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
+from infra.store import Database, annotations, recipes
 from tasks.reports.plan import Amount, Expected
 from tasks.stages.annotate.cost import expected_of
 from tests.fakes.journals import keep
+from tests.fakes.stores import empty_store
 
 MINI = "openai/gpt-4o-mini"  # $0.15 a million tokens sent, $0.60 a million received
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path))
+    return empty_store(tmp_path)
 
 
 def settings(model: str = MINI) -> Settings:

@@ -16,27 +16,21 @@ from infra.records import Annotation
 from infra.settings import StoreSettings
 from infra.store import annotations, open_database
 from tasks.stages.annotate.writer import store_annotations
+from tests.fakes.small_disk import small_disk
 from tests.tasks.stages.annotate.test_writer import annotation, call
 
 BATCH = 50
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Mount a file system of four megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    words = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)]
-    if os.geteuid() or subprocess.run(words, capture_output=True, check=False).returncode:
-        pytest.skip("only root can mount a small file system here")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    yield from small_disk(tmp_path / "disk", megabytes=4)
 
 
 def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_there_afterwards(
-    small_disk: Path,
+    disk: Path,
 ) -> None:
-    database = open_database(StoreSettings(folder=small_disk))
+    database = open_database(StoreSettings(folder=disk))
     added: list[Annotation] = []
 
     def add_for_ever() -> None:
@@ -52,7 +46,7 @@ def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_th
     assert len(added) > BATCH
     stored = annotations.finished_pairs(database, RecipeId("r"))
     assert stored == {item.key for item in added[:-BATCH]}
-    subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
     store_annotations(database, added[-BATCH:])
     keys = [item.key for item in added]
     assert annotations.load_annotations(database, RecipeId("r"), keys) == added

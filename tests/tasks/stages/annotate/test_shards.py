@@ -24,13 +24,14 @@ from infra.errors import (
 from infra.ids import RecipeId
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSettings
-from infra.store import Database, annotations, open_database
+from infra.store import Database, annotations
 from tasks.stages.annotate import shards
 from tasks.stages.annotate.ledger_actor import Activity
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.annotate.shard import Judged, Shard
 from tasks.stages.annotate.shards import RoundRunner
 from tasks.stages.preflight import check_inputs
+from tests.fakes.stores import store_like
 from tests.tasks.stages.annotate.test_shard import RECIPE
 
 QUERIES, CODES = 60, 5
@@ -98,8 +99,7 @@ class Run:
     def __init__(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, work: Work = judged, cores: int = 2
     ) -> None:
-        self.database: Database = open_database(StoreSettings(folder=folder))
-        annotations.record_pairs(self.database, PAIRS)
+        self.database: Database = store_like(annotations.record_pairs, folder, tuple(PAIRS))
         self.tasks = Tasks(work)
         self.alarm: Exception | None = None
         self.closed = 0

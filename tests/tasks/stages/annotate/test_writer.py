@@ -17,6 +17,7 @@ from infra.records import (
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database
 from tasks.stages.annotate.writer import store_annotations
+from tests.fakes.stores import empty_store
 
 CALL = LanguageModelCall(role="judge", attempt=1, model="m", prompt_digest="d", status="ok")
 RUN = Execution(round=0, program="p", result=ExecutionResult(outcome="passed"))
@@ -54,7 +55,7 @@ REFUSED = {
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path / "store", lock_timeout_s=0.2))
+    return empty_store(tmp_path / "store", lock_timeout_s=0.2)
 
 
 @pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED.keys())

@@ -15,10 +15,11 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import Database, annotations, candidates, corpus, generated, open_database, recipes
+from infra.store import Database, annotations, candidates, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource, SearchReference
 from tests.fakes.llm_server import KEY
+from tests.fakes.stores import store_like
 
 QUERIES = tuple(Query.of(f"python add {number} to a value") for number in range(3))
 CODES = tuple(Code.of(f"def plus(x):\n    return x - {number}", name="plus") for number in range(2))
@@ -39,7 +40,13 @@ def settings_of(folder: Path, base_url: str = "", backend: str = "docker") -> Se
 
 def judged_store(folder: Path, rounds: int = 1) -> tuple[Database, CollectedSource]:
     """Return a store and its source; the first query's second code is labelled 1."""
-    database = open_database(StoreSettings(folder=folder / "store"))
+    database = store_like(_judge, folder / "store", rounds)
+    search = SearchReference(search_id=SEARCH, collection="c", queries=3, candidates=6)
+    stored = tuple(corpus.collections_of(database, "print"))
+    return database, CollectedSource(collections=stored, search=search)
+
+
+def _judge(database: Database, rounds: int) -> None:
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
     content = Collected(info=info, queries=QUERIES, codes=CODES)
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
@@ -62,9 +69,6 @@ def judged_store(folder: Path, rounds: int = 1) -> tuple[Database, CollectedSour
         labels = [judgement(*item.key, recipe_id=recipe) for item in found]
         annotations.add_annotations(database, labels)
     label(database, 0, 1, 1, *ROUNDS[:rounds])
-    search = SearchReference(search_id=SEARCH, collection="c", queries=3, candidates=6)
-    stored = tuple(corpus.collections_of(database, "print"))
-    return database, CollectedSource(collections=stored, search=search)
 
 
 def also_collected(

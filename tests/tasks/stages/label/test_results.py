@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from infra.records import Code, GivenVote, Query
-from infra.settings import StoreSettings
-from infra.store import Database, open_database, samples
+from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem
 from infra.store.votes import load_votes, record_votes
 from tasks.stages.label.results import disagreements, label_results, majority_labels
+from tests.fakes.stores import empty_store
 
 ITEMS = 800
 QUERY = Query.of("made up")
@@ -21,7 +21,7 @@ CODES = [Code.of(f"def f(): return {number}") for number in range(ITEMS)]
 
 
 def stored(folder: Path, **fields: object) -> tuple[Database, Sample]:
-    database = open_database(StoreSettings(folder=folder / "store"))
+    database = empty_store(folder / "store")
     items = tuple(
         SampleItem(query_id=QUERY.query_id, code_id=code.code_id, position=number)
         for number, code in enumerate(CODES, 1)

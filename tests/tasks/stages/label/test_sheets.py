@@ -12,13 +12,13 @@ import pytest
 
 from infra.errors import SandboxError, SourceError
 from infra.records import Code, ExecutionResult, GivenVote, Query
-from infra.settings import StoreSettings
-from infra.store import Database, open_database, samples
+from infra.store import Database, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from sandbox.backends import backends
 from tasks.stages.label.sheets import positions_in_conflict, read_sheets, write_sheets
 from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.fakes.stores import empty_store
 from tests.tasks.stages.generate.world import also_collected
 from tests.tasks.stages.label.world import (
     CODES,
@@ -253,7 +253,7 @@ _SHOWN = {  # a query, and as a spreadsheet shows it
 
 
 def _values(folder: Path) -> tuple[Database, Sample]:
-    database = open_database(StoreSettings(folder=folder / "store"))
+    database = empty_store(folder / "store")
     queries = [Query.of(text) for text in (*_SHOWN, "sort 2 lists")]
     also_collected(database, "c", queries, [Code.of("def f():\n    return 1")])
     return database, drawn(database, "ann")

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from infra.records import Code, Query
-from infra.settings import SandboxSettings, StoreSettings
-from infra.store import Database, open_database, samples
+from infra.settings import SandboxSettings
+from infra.store import Database, samples
 from infra.store.samples import Sample
 from tasks.stages.label.sample import Drawing, sample_candidates
 from tasks.stages.label.sheets import write_sheets
+from tests.fakes.stores import empty_store
 from tests.tasks.stages.generate.world import also_collected
 
 HOSTILE = (
@@ -36,7 +37,7 @@ Change = Callable[[Row], object]
 
 def hostile_store(folder: Path) -> Database:
     """Return a store whose candidates are all pairs of the texts above."""
-    database = open_database(StoreSettings(folder=folder / "store"))
+    database = empty_store(folder / "store")
     also_collected(database, "c", QUERIES, CODES)
     return database
 

@@ -7,13 +7,13 @@ import pytest
 from infra.collected import Collected
 from infra.ids import RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, Label, Query, SourceInfo
-from infra.settings import StoreSettings
-from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.store import Database, annotations, candidates, corpus
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.sources.cosqa import PAIR_LABELS, RETRIEVAL_LABELS
 from tasks.stages.study.evidence import _mismatches
 from tasks.studies import Mean
 from tests.fakes.labels import labels_by
+from tests.fakes.stores import empty_store
 
 SEARCH, RECIPE = SearchId("s"), RecipeId("r")
 LABELS = labels_by(SEARCH, [RECIPE], collection="cosqa")
@@ -34,7 +34,7 @@ def labelled(origin: str, *relevances: float) -> Collected:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return open_database(StoreSettings(folder=tmp_path))
+    return empty_store(tmp_path)
 
 
 def source(database: Database, **collections: Collected) -> CollectedSource:

@@ -12,14 +12,14 @@ import pytest
 from infra.collected import Collected
 from infra.ids import SearchId
 from infra.records import Code, Query, SourceInfo
-from infra.settings import StoreSettings
-from infra.store import Database, candidates, corpus, open_database
+from infra.store import Database, candidates, corpus
 from infra.store.vectors import Kind
 from tasks.search.exact import search
 from tasks.search.scores import in_memory
 from tasks.stages.candidates import _columns
 from tasks.stages.embed import encoder_key
 from tasks.stages.study.overlap import overlap
+from tests.fakes.stores import empty_store
 from tests.fakes.vectors import add_file
 
 SEARCH = SearchId("s")
@@ -36,7 +36,7 @@ ANGLES = {
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    database = open_database(StoreSettings(folder=tmp_path))
+    database = empty_store(tmp_path)
     content = Collected(info=INFO, queries=QUERIES, codes=CODES)
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     for encoder, (queries, codes) in ANGLES.items():

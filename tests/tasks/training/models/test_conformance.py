@@ -3,7 +3,6 @@
 Covers `tasks.training.models.*` and `tasks.training.recipes`.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,15 +45,6 @@ def vectors(model: JointModel, texts: list[str], kind: Kind) -> Tensor:
 def name(request: pytest.FixtureRequest) -> str:
     found: str = request.param
     return found
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """Several would wait for each other longer than such small sums take."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
