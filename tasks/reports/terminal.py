@@ -39,7 +39,7 @@ class Terminal:
 
     Attributes:
         width: Its columns.
-        rest: Where all columns can be seen: a file, or an option that writes one.
+        rest: Where all rows and columns can be seen, such as "on the page".
         blocks: The most blocks of a section, None of all.
         rows: The most rows of a table or a list.
     """
@@ -77,7 +77,7 @@ class Terminal:
 
     def _more(self, whole: Sequence[object], most: int | None) -> Iterator[Line]:
         if most and len(whole) > most:
-            yield from self._text(f"… and {len(whole) - most:,} more: {self.rest}")
+            yield from self._text(f"… and {len(whole) - most:,} more {self.rest}")
 
     def _blocks(self, blocks: Sequence[Block]) -> Iterator[Line]:
         for each in blocks[: self.blocks]:
@@ -146,7 +146,7 @@ class Terminal:
         if left_out := [*left_out, *rows[0][shown:]]:
             names_of = ", ".join(left_out)
             yield from self._text(
-                f"not shown, for lack of width: {names_of}; all of it: {self.rest}"
+                f"not shown, for lack of width: {names_of}; all of it {self.rest}"
             )
         yield "", ""
 
@@ -173,7 +173,7 @@ def terminal_lines(
         parts: The sections that are shown, by their names; the others' titles are. Empty takes all.
     """
     bounds = (_BLOCKS, _ROWS) if page and width else (None, None)
-    terminal = Terminal(width or _UNBOUNDED, page or rest, *bounds)
+    terminal = Terminal(width or _UNBOUNDED, "on the page" if page else f"in {rest}", *bounds)
     yield from terminal.document(document, parts)
     if page:
         yield f"{document.kind.lower()}: {page}", ""

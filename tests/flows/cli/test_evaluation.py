@@ -150,7 +150,7 @@ def test_score_changes_fit_and_cut_no_figure(
     assert max(map(len, lines)) <= width
     assert sum("NDCG-exp-condensed@10" in line for line in lines) == 3
     assert all(("0.123" in line) for line in lines if "-condensed@10" in line)
-    assert ("all of it: /out/difference.md" in " ".join(lines)) == (width < 120)
+    assert ("all of it on the page" in " ".join(lines)) == (width < 120)
     assert page == "difference: /out/difference.md"
 
 

@@ -174,11 +174,11 @@ def test_a_terminal_shows_the_first_of_long_tables_lists_and_sections_and_says_h
     printed: Printed,
 ) -> None:
     lines = printed(80, *LONG)
-    assert lines.count("… and 60 more: /a/page.html") == 2
+    assert lines.count("… and 60 more on the page") == 2
     assert "q39       1" in lines
     assert not any("q40" in line or "item 40" in line for line in lines)
     many = printed(80, *(f"remark {n}" for n in range(20)))
-    assert many[14:] == ["remark 14", "… and 5 more: /a/page.html", "study: /a/page.html"]
+    assert many[14:] == ["remark 14", "… and 5 more on the page", "study: /a/page.html"]
 
 
 @pytest.mark.parametrize(("width", "page"), [(0, "/a/page.html"), (80, "")])
