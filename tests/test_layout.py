@@ -84,7 +84,9 @@ def test_each_module_has_a_test_file_of_its_name_or_is_named_in_the_docstring_of
         by_name = {module.stem, module.stem.lstrip("_")} & own
         if module.name != "__init__.py" and not by_name:
             missing += [] if any(fnmatch(dotted, name) for name in everywhere) else [dotted]
-    assert missing == []
+    assert missing == [], (
+        "write a test file of its name, or name it in the docstring of one: Covers `NAME`."
+    )
 
 
 def test_no_test_changes_a_module_of_python_through_one_of_ours() -> None:

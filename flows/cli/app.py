@@ -20,18 +20,18 @@ _HELP = (
 )
 
 
-_ORDER = (
-    "benchmark", "collect", "check-model", "annotate", "publish", "repair", "generate", "label",
-    "evaluate", "leaderboard", "diff", "estimate", "train", "server", "pair", "browse", "store",
-    "sandbox", "settings", "list", "study", "study-kape", "study-training", "compare-annotators",
-    "suite", "challenge",
-)  # fmt: skip
+_PANELS = ("Build", "Score", "Run", "Papers")
 
 
 class _Cosqa(Group):
     def list_commands(self, ctx: "Context") -> list[str]:
-        """Return the commands' names in their order, groups among them."""
-        return sorted(super().list_commands(ctx), key=_ORDER.index)
+        """Return the names of commands and groups by panel, within one as the files have them."""
+
+        def place(name: str) -> int:
+            panel = getattr(self.commands[name], "rich_help_panel", "")
+            return _PANELS.index(panel) if panel in _PANELS else len(_PANELS)
+
+        return sorted(super().list_commands(ctx), key=place)
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         """Take ``--traceback`` wherever it stands on the line."""

@@ -3,7 +3,8 @@
 To add a language, add one file here (or a folder, named like the language) with a subclass of
 ``Language`` that is decorated with ``@languages.register("name")``; where a grammar of tree-sitter
 can be installed, a subclass of `infra.syntax.syntax_tree.SyntaxTreeLanguage` is a table of the
-grammar's names. A conformance test checks it as soon as it exists.
+grammar's names. A conformance test checks it as soon as it exists. What a language takes whose code
+boxes run, `sandbox.executed` says.
 """
 
 import re

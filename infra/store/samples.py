@@ -22,7 +22,9 @@ Kind = Literal["pairs", "preference", "answers"]
 Scale = Literal["binary", "graded"]
 # What a sample is drawn from: all candidates, judged ones by query, those with several labels by
 # rounds or recipes, those that the agents left undecided; and of runs on a benchmark the first
-# results, or each method's first code.
+# results, or each method's first code. A further one of candidates is a name here, a statement of
+# that name in `samples.sql`, a choice of `cosqa label sample --stratum` with its meaning, and a row
+# of the table of samples in `tasks/browse/README.md`.
 Stratum = Literal["pairs", "queries", "disagreement", "undecided", "top", "answers"]
 _SQL = statements_beside(__file__)
 _HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}

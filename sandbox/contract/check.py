@@ -25,7 +25,6 @@ from sandbox.machine_slots import MachineSlots, own_folder
 _log = logging.getLogger(__name__)
 
 _SOURCES = Path(__file__).parents[1]
-_FORMS = ("*.py", "*.toml", "*.js", "*.go", "*.Dockerfile")
 _AT_ONCE = 4
 _LIMITS = ("memory_mb", "processes", "cpus", "timeout_s", "output_kb", "tmp_mb")
 _OTHER_CLOCK = CLOCK - 400 * 86_400
@@ -210,8 +209,13 @@ async def _key(sandbox: Identified) -> str:
 
 @functools.cache
 def _sources_digest() -> str:
-    files = sorted(file for form in _FORMS for file in _SOURCES.rglob(form))
-    return digest(*(part for file in files for part in (file.name, file.read_text("utf-8"))))
+    files = sorted(
+        file
+        for file in _SOURCES.rglob("*.*")
+        if file.is_file() and file.suffix != ".md" and file.parent.name != "__pycache__"
+    )
+    texts = ((file.name, file.read_text("utf-8", "replace")) for file in files)
+    return digest(*(part for text in texts for part in text))
 
 
 def _names_shown(key: str) -> set[str]:

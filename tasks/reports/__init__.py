@@ -4,4 +4,8 @@ Of a run there are the report itself (``run``), the ``plan`` that is approved be
 ``evidence`` of a pair; of methods the ``leaderboard``, with scores ``corrected`` by people; of two
 benchmarks the ``diff``; of scores without labels the ``estimation``; of a ``training`` its own; of
 studies ``study``, which ``training_study`` follows, and for that of KAPE ``kape``.
+
+To add one, write its file here, and a stage that reads the store and writes the page by
+`tasks.reports.render.html_page` and `infra.outputs.write_outputs`, as `tasks.stages.diff` does; the
+flow or command that calls the stage prints the same document by `flows.cli.output.print_document`.
 """

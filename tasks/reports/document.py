@@ -163,7 +163,7 @@ class Document:
         title: Its heading; none where it is empty.
         lead: What is said before the sections.
         sections: The parts.
-        kind: What sort of report it is.
+        kind: What sort of report it is, in a word; commands print it before the page's address.
     """
 
     title: str

@@ -2,8 +2,10 @@
 
 To add a method, write a file with a class that has ``rank`` and decorate it with
 ``@retrievers.register("name")``, the name being that of the file with dashes for underscores;
-`tests/tasks/retrievers/test_conformance.py` tests it from then on. Every encoder is a method too,
-by `tasks.ranking.methods`.
+``bag_of_words.py`` is the shortest example. `_words.Words` has the words of queries and codes,
+their counts, and a ranking by sums of weights. `tests/tasks/retrievers/test_conformance.py` tests
+it from then on; ``cosqa leaderboard --method`` takes it. Every encoder is a method too, by
+`tasks.ranking.methods`.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,9 @@ options, a subclass of `SourceOptions`, and decorate it with ``@sources.register
 being that of the file with dashes for underscores. Its options are keys of the settings' section
 ``source``, and on the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads
 through `tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by
-one: the input may be larger than memory.
+one: the input may be larger than memory. `tasks.inputs` reads files of each form, a row as a model
+of its keys; `tasks.corpus.parsed_code.parse_function` makes a function of a text; a label has an
+origin, such as ``people:jsonl``. ``staqc.py`` is a short example.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 

@@ -10,4 +10,7 @@ rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods),
 Others: ``pooling`` turns unjudged results into candidates, ``diff`` compares two versions of a
 benchmark, ``compare_annotators`` scores agents and human annotators against known labels,
 and ``sandbox`` is the code behind the sandbox commands.
+
+To add one, write its file here and name it in the layers of `pyproject.toml`, above those that it
+imports; a folder's tests are in ``tests/tasks/stages``.
 """

@@ -83,9 +83,9 @@ def sample_candidates(database: Database, collection: str, drawing: Drawing) -> 
 
 def _nothing_to_draw(collection: str, drawing: Drawing) -> str:
     asked = "" if drawing.criterion == "exact" else f" by the criterion {drawing.criterion!r}"
-    if drawing.stratum in ("disagreement", "undecided"):
-        lacks = {"disagreement": "has several labels", "undecided": "is undecided"}
-        return f"no pair of {collection} {lacks[drawing.stratum]}{asked}: leave --stratum out"
+    if drawing.stratum not in ("pairs", "queries"):
+        named = f"is of stratum {drawing.stratum}{asked}"
+        return f"no pair of {collection} {named}: leave --stratum out"
     return f"no pair of {collection} is judged{asked}: run `cosqa annotate` first"
 
 

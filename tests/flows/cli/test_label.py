@@ -5,11 +5,13 @@ Covers `flows.cli.label`, `tasks.stages.label.report`.
 
 import json
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
+from flows.cli.label import label_sample
 from infra.errors import CosqaError, SettingsError, SourceError
 from infra.store import Database, samples
 from tests.tasks.stages.generate.world import judged_store
@@ -124,6 +126,15 @@ def test_answers_of_methods_are_judged_blind_and_counted(
         ["first", "0.0", "of", "3"],
         ["second", "3.0", "of", "3"],
     ]
+
+
+def test_each_stratum_is_explained_in_the_help_and_on_the_page() -> None:
+    choices, option = get_args(get_type_hints(label_sample, include_extras=True)["stratum"])
+    page = (Path(__file__).parents[3] / "tasks/browse/README.md").read_text("utf-8")
+    listed = [line for line in page.splitlines() if line.startswith("| `--stratum")]
+    for stratum in get_args(get_args(choices)[0]):
+        assert stratum in option.help
+        assert any(stratum in line for line in listed), stratum
 
 
 def test_what_is_no_sample_or_no_name_is_refused(database: Database) -> None:

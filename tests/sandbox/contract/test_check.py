@@ -16,6 +16,7 @@ from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends, make_sandbox
 from sandbox.base import CLOCK, Box, InstallResult, Isolation, Sandbox, ShellResult
+from sandbox.contract import check
 from sandbox.contract.behaviours import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour
 from sandbox.contract.check import CheckedSandbox, check_engine, require_behaviours, self_check
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -206,6 +207,19 @@ async def test_a_persisted_result_that_is_damaged_is_none(
     [file] = persisted_in(tmp_path)
     file.write_bytes(content)
     assert await required(machine) == ALL
+
+
+def test_results_are_of_the_harness_of_any_language_and_of_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "_SOURCES", tmp_path)
+    harness, page = tmp_path / "harness.rb", tmp_path / "README.md"
+    found = []
+    for text, about in (("1", ""), ("2", ""), ("2", "more")):
+        harness.write_text(text)
+        page.write_text(about)
+        found.append(check._sources_digest.__wrapped__())
+    assert found[0] != found[1] == found[2]
 
 
 async def test_an_engine_that_is_gone_is_its_own_error_and_nothing_is_persisted(

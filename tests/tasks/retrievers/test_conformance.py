@@ -17,7 +17,7 @@ from tasks.ranking.fusion import fuse
 from tasks.retrievers import Retriever, retrievers
 
 RANK_ALL = {"bow-sklearn"}  # as its authors' code does
-BY_WORDS = ["bag-of-words", "bm25", "elasticsearch", "lucene", "tf-idf"]
+BY_WORDS = [name for name in retrievers.names() if name not in RANK_ALL]
 
 
 class ByMeaning:
