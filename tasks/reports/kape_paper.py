@@ -15,7 +15,7 @@ from tasks.estimators.kape import MOST_NEIGHBOURS
 from tasks.reports.document import Block, Figure, Table
 from tasks.reports.figures import Curve, Dot, columns_figure, curves_figure
 from tasks.reports.text import NONE
-from tasks.studies import published_figures
+from tasks.studies import published
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
@@ -173,7 +173,7 @@ def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Tab
 def elsewhere(place: str) -> dict[str, dict[str, float]]:
     """Return row → column → value of a place of the paper that `published.toml` has."""
     rows: dict[str, dict[str, float]] = {}
-    for each in published_figures():
+    for each in published().figures:
         if (each.paper, each.place) == ("kape", place):
             rows.setdefault(each.row, {})[each.column] = each.value
     return rows
@@ -189,7 +189,7 @@ def _trained() -> Table:
     )
 
 
-def published() -> list[Table]:
+def paper_tables() -> list[Table]:
     """Return the paper's tables: 1, sizes of its data, 2 to 8, and people's judgements."""
     paper = published_tables()
     truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}

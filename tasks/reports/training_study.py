@@ -12,11 +12,10 @@ from tasks.reports.study import Line, lines_table
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.statistics.sampling import Spread
-from tasks.studies import published_figures, published_name
+from tasks.studies import published
 
 METRICS = ("MRR", "NDCG@10", "MMRR")
 AS_IT_IS, PAIRS, DEV = "none", "pairs", "dev "
-COMMAND = "cosqa study-training"
 _LEVEL = 0.95
 
 
@@ -115,16 +114,16 @@ def _lines(figure: StudyFigure) -> list[Line]:
     )
     if figure.less:
         return [line]
-    model, differs = published_name(base)
+    model, differs = published().name_of(base)
     # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
-    published = [
+    beside = [
         line.next_to(other, "" if other.paper == "kape" else differs)
-        for other in published_figures()
-        if other.command == COMMAND
+        for other in published().figures
+        if other.study == "training"
         and other.row == model
         and other.column.lower().replace("+", "-plus") == f"{data}, {figure.name}".lower()
     ]
-    return published or [line]
+    return beside or [line]
 
 
 def training_study_document(report: TrainingStudyReport) -> Document:

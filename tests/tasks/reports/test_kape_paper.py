@@ -6,8 +6,8 @@ import pytest
 from tasks.estimation.study_figures import BUDGETS
 from tasks.estimators import estimators
 from tasks.estimators.kape import WEIGHTINGS
-from tasks.reports.kape_paper import elsewhere, published, published_tables
-from tasks.studies import published_figures
+from tasks.reports.kape_paper import elsewhere, paper_tables, published_tables
+from tasks.studies import published
 
 PAPER = published_tables()
 ROWS = [(model, name) for model, by_data in PAPER.table5.items() for name in by_data]
@@ -92,7 +92,7 @@ def test_our_estimators_have_the_facts_of_table_3() -> None:
 
 
 def test_the_page_of_all_studies_has_the_same_truth_and_estimates() -> None:
-    figures = [each for each in published_figures() if each.command == "cosqa study-kape"]
+    figures = [each for each in published().figures if each.study == "kape"]
     assert len(figures) == 2 * len(ROWS)
     for each in figures:
         model, _, what = each.column.partition(", ")
@@ -102,7 +102,7 @@ def test_the_page_of_all_studies_has_the_same_truth_and_estimates() -> None:
 
 
 def test_the_published_tables_are_whole() -> None:
-    tables = published()
+    tables = paper_tables()
     assert len(tables) == 13
     assert sum(str(table.caption).startswith("KAPE, Table 8") for table in tables) == 1
     for table in tables:
