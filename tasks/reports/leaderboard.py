@@ -41,13 +41,16 @@ from tasks.statistics.intervals import bootstrap_interval, wilson_interval
 
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
-_LEGEND = (
+_ABOUT = (
     "Each mean has its 95% bootstrap interval over these queries, by the rule of three where all "
     "score alike. Letters after it name the methods that score significantly lower: paired "
     "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. Unjudged "
     "results count as no match. "
-    "judged@10: share of a method's first 10 results that were judged. above mutants: share of "
-    "right codes that are ranked above all their mutants, where the benchmark has any."
+    "judged@10: share of a method's first 10 results that were judged."
+)
+_ABOUT_MUTANTS = (
+    " above mutants: share of right codes that are ranked above all their mutants, where the "
+    "benchmark has any."
 )
 
 # Method → metric → query → value.
@@ -456,7 +459,7 @@ def _scores(board: Leaderboard) -> Iterator[Block]:
     title = scored_over(board.scored, board.queries).capitalize()
     first, *others = (_metric_figure(board, metric) for metric in board.metrics)
     yield Figure(first.image, first.alt, score_table(board, title))
-    yield _LEGEND
+    yield _ABOUT + (_ABOUT_MUTANTS if any(row.mutants for row in board.rows) else "")
     if others:
         yield Details("The other metrics, drawn", others)
 

@@ -265,6 +265,7 @@ def study_document(report: StudyReport) -> Document:
         title=report.title,
         lead=[Paragraph(f"{about} · {report.generated_at}")],
         sections=[
+            Section("summary", "Beside the papers' figures", [_summary(computed, elsewhere)]),
             Section("conditions", "Conditions", [conditions_table(report), f"{titles}.",
                                                   *([told] if elsewhere else [])]),
             *(
@@ -274,6 +275,14 @@ def study_document(report: StudyReport) -> Document:
             Section("left-out", "Not computed here", [Items([*map(_reason, left_out), *absent])]),
         ],
     )  # fmt: skip
+
+
+def _summary(computed: Sequence[StudySection], elsewhere: Collection[str]) -> Table:
+    """Return the figures of all studies that papers print too."""
+    lines = [line for section in computed for line in section.lines]
+    both = [line for line in lines if line.ours is not None and line.published is not None]
+    empty = "No figure that could be computed is printed in a paper."
+    return replace(lines_table(both, elsewhere=elsewhere), empty=empty)
 
 
 def _reason(section: StudySection) -> str:

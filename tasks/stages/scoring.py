@@ -39,7 +39,7 @@ from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.vectors import BenchmarkVectors
+from tasks.stages.vectors import BenchmarkVectors, Encoding
 
 _METRICS = (*STANDARD, *USUAL_METRICS)
 
@@ -50,11 +50,15 @@ class OpenBenchmark:
     Args:
         published: The reference.
         answers: File of the answers that its export has sealed.
+
+    Attributes:
+        encodings: Encoder → what it took to encode the codes, of those that were scored here.
     """
 
     def __init__(self, published: Published, answers: Path | None = None) -> None:
         self.published = published
         self.answers = answers
+        self.encodings: dict[str, Encoding] = {}
 
     def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published, Path | None]]:
         return OpenBenchmark, (self.published, self.answers)
@@ -260,6 +264,7 @@ def _rank(
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
+        benchmark.encodings[encoder] = vectors.encoding(encoder)
     started = time.monotonic()
     rankings = rank_with_progress(content, method, vectors, settings.evaluation.depth)
     folder = _run_folder(database, published, settings.publish)

@@ -11,6 +11,7 @@ from tasks.reports.corrected import CorrectedFigure, CorrectedScores
 from tasks.reports.diff import ScoreChange, difference, difference_document
 from tasks.reports.leaderboard import Leaderboard
 from tasks.reports.study import build_report
+from tasks.reports.text import NONE
 from tasks.stages.diff import WrittenDifference
 from tasks.stages.leaderboard import WrittenLeaderboard
 from tasks.stages.study.report import REPORT
@@ -27,8 +28,15 @@ def test_every_line_of_a_study_fits_into_80_columns(
     (tmp_path / REPORT).write_text(report.model_dump_json())
     print_study(tmp_path)
     printed = capsys.readouterr().out
-    missing, _, computed = printed.partition("more on the page:")
-    assert max(map(len, printed.splitlines()[:-1])) <= 80
+    found, _, rest = printed.partition("Not computed here")
+    missing, _, computed = rest.partition("more on the page:")
+    assert [line.split() for line in found.splitlines() if line.startswith("codes, bench")] == [
+        ["codes,", "benchmark", "500", "132,952", "-132,452", NONE],
+        ["codes,", "benchmark", "500", "51,516", NONE, NONE],
+    ]
+    assert computed.rstrip().endswith(f"study: {tmp_path / 'study.html'}")
+    lines = [line for line in printed.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
     assert "Overlap of a single encoder" in " ".join(computed.split())
     assert "Snippets of StaQC: these are figures of another command" in " ".join(missing.split())
 
@@ -41,6 +49,13 @@ def print_board(board: Leaderboard, corrected: CorrectedScores | None = None) ->
     print_leaderboard(
         WrittenLeaderboard(folder=FOLDER, before=board, unjudged=0, corrected=corrected)
     )
+
+
+def test_one_empty_line_stands_between_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    print_board(leaderboard())
+    printed = capsys.readouterr().out
+    assert "\n\nUnjudged results\n" in printed
+    assert "\n\n\n" not in printed
 
 
 def board(methods: int) -> Leaderboard:
