@@ -7,6 +7,7 @@ so that a run of other settings is not reused. Scores are stored under the bench
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -38,30 +39,24 @@ from tasks.ranking.methods import Ranker, components, identity, steps_of
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.runtime.progress import progress
+from tasks.runtime.references import FileReference
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors, Encoding
 
 _METRICS = (*STANDARD, *USUAL_METRICS)
 
 
-class OpenBenchmark:
-    """A published benchmark, whose content is read from its folder once, on demand.
-
-    Args:
-        published: The reference.
-        answers: File of the answers that its export has sealed.
+@dataclass
+class OpenBenchmark(FileReference):
+    """A published benchmark.
 
     Attributes:
-        encodings: Encoder → what it took to encode the codes, of those that were scored here.
+        published: The reference.
+        answers: File of the answers that its export has sealed.
     """
 
-    def __init__(self, published: Published, answers: Path | None = None) -> None:
-        self.published = published
-        self.answers = answers
-        self.encodings: dict[str, Encoding] = {}
-
-    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published, Path | None]]:
-        return OpenBenchmark, (self.published, self.answers)
+    published: Published
+    answers: Path | None = None
 
     @property
     def name(self) -> str:
@@ -77,6 +72,11 @@ class OpenBenchmark:
     def content(self) -> Benchmark:
         """Queries, codes and labels."""
         return _content(Path(self.published.folder), self.answers)
+
+    @cached_property
+    def encodings(self) -> dict[str, Encoding]:
+        """Encoder → what it took to encode the codes, of those that were scored here."""
+        return {}
 
 
 class Run(Record):

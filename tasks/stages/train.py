@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self, cast
+from typing import cast
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
@@ -35,6 +35,7 @@ from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_training
 from tasks.runtime.progress import progress
+from tasks.runtime.references import FileReference
 from tasks.runtime.run_logger import get_run_logger
 from tasks.runtime.trainer import train_on_ray
 from tasks.stages.leaderboard import compared_methods, read_rankings
@@ -61,8 +62,8 @@ _CHANGED = ("epochs", "batch_size", "learning_rate", "buckets", "seed")
 
 
 @dataclass
-class TrainingInput:
-    """The data and settings of a training; the data is read once, on demand.
+class TrainingInput(FileReference):
+    """The data and settings of a training.
 
     Attributes:
         path: The data (`tasks.training.data.read_training_data`).
@@ -73,9 +74,6 @@ class TrainingInput:
     path: Path
     test: Path | None
     settings: TrainingSettings
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Path, Path | None, TrainingSettings]]:
-        return type(self), (self.path, self.test, self.settings)
 
     @cached_property
     def data(self) -> TrainingData:
