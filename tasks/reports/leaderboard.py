@@ -37,7 +37,7 @@ from tasks.reports.labels import matches_figure
 from tasks.reports.speed import Speed, Timed, speed_section
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
-from tasks.statistics.intervals import bootstrap_interval, wilson_interval
+from tasks.statistics.intervals import Interval, bootstrap_interval, wilson_interval
 
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
@@ -57,15 +57,13 @@ _ABOUT_MUTANTS = (
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
-class Cell(Record):
-    """A method's mean in a metric, its interval, and the letters of the methods that it surpasses.
+@dataclass(frozen=True)
+class Cell(Interval):
+    """A method's mean in a metric, and the letters of the methods that it surpasses.
 
     A method surpasses another whose mean is significantly lower.
     """
 
-    mean: float
-    low: float
-    high: float
     surpasses: str = ""
 
 
@@ -85,7 +83,7 @@ class MethodRow(Record):
     cells: dict[str, Cell]
     judged: float
     speed: Speed | None = None
-    mutants: Cell | None = None
+    mutants: Interval | None = None
 
 
 class LanguageRow(Record):
@@ -149,7 +147,7 @@ class MethodScores:
     values: Mapping[str, Mapping[str, float]]
     judged: float
     speed: Speed | None = None
-    mutants: Cell | None = None
+    mutants: Interval | None = None
 
 
 class Unjudged(Record):
@@ -291,13 +289,8 @@ def _cells(
             surpassed[comparison.better].append(letters[comparison.worse])
     cells = {}
     for method, by_query in values.items():
-        interval = bootstrap_interval(by_query)
-        cells[method] = Cell(
-            mean=interval.mean,
-            low=interval.low,
-            high=interval.high,
-            surpasses=" ".join(sorted(surpassed[method], key=lambda letter: (len(letter), letter))),
-        )
+        lower = " ".join(sorted(surpassed[method], key=lambda letter: (len(letter), letter)))
+        cells[method] = Cell(**vars(bootstrap_interval(by_query)), surpasses=lower)
     return cells
 
 
@@ -324,7 +317,7 @@ def judged_share(rankings: Rankings, qrels: Qrels) -> float:
     return judged / returned if returned else 1.0
 
 
-def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Cell | None:
+def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Interval | None:
     """Return the share of right codes that are ranked above all their mutants, None of none.
 
     A right code that the ranking lacks is above nothing. Where a method scores both alike their
@@ -346,8 +339,7 @@ def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) 
                 places.get(code, len(ranked)) < min(places.get(one, len(ranked)) for one in others)
                 for code, others in asked[query].items()
             )
-    found = wilson_interval(above, len(mutants))
-    return Cell(mean=found.mean, low=found.low, high=found.high) if mutants else None
+    return wilson_interval(above, len(mutants)) if mutants else None
 
 
 def unjudged_results(
@@ -479,7 +471,7 @@ def timed_methods(board: Leaderboard) -> list[Timed]:
     """Return the methods with their scores by the first metric, and what they take."""
     cells = [(row, row.cells[board.metrics[0]]) for row in board.rows]
     return [
-        Timed(row.letter, row.method, cell.mean, _cell(cell), row.speed or Speed())
+        Timed(row.letter, row.method, cell.mean, _cell(cell, cell.surpasses), row.speed or Speed())
         for row, cell in cells
     ]
 
@@ -491,7 +483,7 @@ def score_table(board: Leaderboard, caption: str = "") -> Table:
         (
             row.letter,
             row.method,
-            *map(_cell, row.cells.values()),
+            *(_cell(cell, cell.surpasses) for cell in row.cells.values()),
             f"{row.judged:.3f}",
             *([_cell(row.mutants)] if row.mutants else []),
         )
@@ -501,10 +493,10 @@ def score_table(board: Leaderboard, caption: str = "") -> Table:
     return Table(header, rows, text_columns=2, caption=caption)
 
 
-def _cell(cell: Cell) -> Text:
-    interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
-    letters = (Span(cell.surpasses, "soft"),) if cell.surpasses else ()
-    return (f"{cell.mean:.3f}", interval, *letters)
+def _cell(found: Interval, surpasses: str = "") -> Text:
+    interval = Span(f"[{found.low:.3f}, {found.high:.3f}]", "note")
+    letters = (Span(surpasses, "soft"),) if surpasses else ()
+    return (f"{found.mean:.3f}", interval, *letters)
 
 
 def _languages_section(board: Leaderboard) -> Section:

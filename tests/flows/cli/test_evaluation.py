@@ -1,5 +1,6 @@
 """Laws of what the commands that measure print."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tasks.reports.text import NONE
 from tasks.stages.diff import WrittenDifference
 from tasks.stages.leaderboard import WrittenLeaderboard
 from tasks.stages.study.report import REPORT
+from tasks.statistics.intervals import Interval
 from tests.fakes.studies import full_evidence
 from tests.tasks.reports.diff.cases import AFTER, BEFORE
 from tests.tasks.reports.leaderboard.cases import leaderboard
@@ -72,10 +74,7 @@ def board(methods: int) -> Leaderboard:
             update={
                 "letter": letters[place],
                 "method": f"bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+encoder-{place}",
-                "cells": {
-                    name: cell.model_copy(update={"surpasses": lower(place)})
-                    for name in first.metrics
-                },
+                "cells": {name: replace(cell, surpasses=lower(place)) for name in first.metrics},
             }
         )
         for place in range(methods)
@@ -122,9 +121,11 @@ def test_corrected_figures_are_printed_with_their_intervals(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     good = CorrectedFigure(
-        metric="MRR", method="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45
+        metric="MRR", method="good", by_labels=0.5, corrected=Interval(0.4, 0.35, 0.45)
     )
-    share = good.model_copy(update={"metric": "share of matches", "method": "", "mean": 0.25})
+    share = CorrectedFigure(
+        metric="share of matches", by_labels=0.5, corrected=Interval(0.25, 0.35, 0.45)
+    )
     corrected = CorrectedScores(
         queries=100, sampled_queries=1, pairs=500, sampled_pairs=50, figures=(good, share)
     )  # fmt: skip
