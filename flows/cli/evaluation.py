@@ -10,8 +10,7 @@ from tasks.reports.leaderboard import leaderboard_document
 from tasks.reports.plan import RunPlan, plan_document
 from tasks.reports.repair import CHANGES, repair_document
 from tasks.reports.study import study_document
-from tasks.reports.training import training_document
-from tasks.reports.training_study import training_study_document
+from tasks.reports.training import training_document, training_study_document
 from tasks.stages.diff import WrittenDifference
 from tasks.stages.estimate import PAGE as ESTIMATE_PAGE
 from tasks.stages.estimate import read_report as read_estimate

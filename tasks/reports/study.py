@@ -199,7 +199,8 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
     """Return a row for each line: its name with the column's where there are several, its figures.
 
     Beneath the name stands the line's note, with the paper's name of the row where it is another.
-    There is no difference from papers whose corpus is another, nor its column where none is known.
+    There is no difference from papers whose corpus is another, and no column of which nothing is
+    known.
 
     Args:
         lines: The lines.
@@ -229,11 +230,13 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
                 line.source,
             )
         )
-    place = _HEADER.index("difference")
-    if all(row[place] == NONE for row in rows):
-        rows = [(*row[:place], *row[place + 1 :]) for row in rows]
-        return Table((*_HEADER[:place], *_HEADER[place + 1 :]), rows, caption=caption)
-    return Table(_HEADER, rows, caption=caption)
+    known = [
+        place
+        for place, name in enumerate(_HEADER)
+        if name in ("figure", "ours") or any(row[place] not in (NONE, "") for row in rows)
+    ]
+    header, *shown = [tuple(row[place] for place in known) for row in (_HEADER, *rows)]
+    return Table([*map(str, header)], shown, caption=caption)
 
 
 def conditions_table(report: StudyReport) -> Table:

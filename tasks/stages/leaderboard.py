@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+
 from agents.llm.price_list import prices_of
 from infra.errors import SourceError, UnknownNameError
 from infra.records import Record
@@ -47,6 +49,7 @@ from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
 from tasks.stages.vectors import BenchmarkVectors, Encoding
+from tasks.statistics import Values
 
 UNJUDGED = "unjudged.jsonl"
 
@@ -184,6 +187,15 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
                     method, f"{known:,}", f"{len(ids):,}", kind, benchmark.name,
                 )  # fmt: skip
     return rankings
+
+
+def query_values(rankings: Rankings, qrels: Qrels, metrics: Sequence[str]) -> dict[str, Values]:
+    """Return metric → (queries,) values, in the order of the queries' ids."""
+    scores = evaluate(rankings, qrels, metrics)
+    return {
+        name: np.array([of[query] for query in sorted(of)], np.float64)
+        for name, of in scores.items()
+    }
 
 
 def compared_methods(
