@@ -9,7 +9,7 @@ from prefect import flow
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.encoders import encoders
-from tasks.reports.training_study import Place
+from tasks.reports.training import Place
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import open_benchmark
 from tasks.stages.study.training import open_data, write_training_study

@@ -38,7 +38,7 @@ from tasks.metrics import metrics
 from tasks.reports.kape import KapeReport, kape_document
 from tasks.retrievers import retrievers
 from tasks.sources import WRITTEN, sources
-from tasks.studies import studies
+from tasks.studies import studies, study_text
 from tasks.suites import suites
 from tasks.training.models import models
 from tasks.training.recipes import RECIPES
@@ -225,7 +225,7 @@ def helps() -> Iterator[Text]:
         for key, field in model.model_fields.items():
             yield Text(f"setting {section}.{key}", field.description or "")
     for name in studies:
-        yield Text(f"study {name}", f"`{studies.get(name).command}`")
+        yield Text(f"study {name}", f"`{study_text(name).command}`")
     for name, deployment in DEPLOYMENTS.items():
         yield Text(f"deployment {name} --help", deployment["description"])
 
@@ -617,10 +617,11 @@ def table_faults(text: Text) -> Iterator[str]:
     """Yield commands, studies and methods of published tables that are not there."""
     if text.place == PUBLISHED:
         content = tomllib.loads(text.words)
-        for table in content["tables"]:
-            yield from {table["study"]} - {"", *studies}
-            command = table.get("command", "cosqa study")
+        yield from {table["study"] for table in content["tables"]} - content["studies"].keys()
+        for name, study in content["studies"].items():
+            command = study.get("command", "cosqa study")
             yield from [] if command.rpartition("cosqa ")[2].startswith(_COMPUTING) else [command]
+            yield from [] if name in studies or "command" in study else [name]
         methods = {*encoders, *retrievers, *models}
         for ours in content["names"].values():
             if ours.keys() & methods:

@@ -489,7 +489,7 @@ def study_training(
         "study_training", settings, partial(open_data, data=named, test=test, bases=bases),
         bases=tuple(bases), data=named, test=test, seeds=seeds,
     )  # fmt: skip
-    from tasks.reports.training_study import training_study_document
+    from tasks.reports.training import training_study_document
     from tasks.stages.study.report import PAGE
 
     print_document(training_study_document(read_training_study(folder)), folder / PAGE)

@@ -38,5 +38,6 @@ def print_estimate(folder: Path) -> None:
 
 
 def print_study(folder: Path) -> None:
-    """Print which tables were not computed, and why; the page has those that were."""
-    print_document(study_document(read_study(folder)), folder / STUDY_PAGE, parts=("left-out",))
+    """Print the figures that papers print too, and which tables were not computed, and why."""
+    document = study_document(read_study(folder))
+    print_document(document, folder / STUDY_PAGE, parts=("summary", "left-out"))

@@ -29,7 +29,7 @@ from tasks.reports.text import format_words
 from tasks.retrievers import retrievers
 from tasks.sources import check_options, sources
 from tasks.stages.specifications import specified_part
-from tasks.studies import studies
+from tasks.studies import studies, study_text
 from tasks.suites import suites
 from tasks.training.models import models
 
@@ -55,6 +55,8 @@ def names(kind: str) -> None:
         listed = {str(name): about for name, about in CONFIGURATION_SUMMARIES.items()}
     elif kind == "presets":
         listed = {name: load_preset(name).about for name in preset_names()}
+    elif kind == "studies":
+        listed = {name: study_text(name).title for name in studies}
     elif kind in _REGISTRIES:
         registry = _REGISTRIES[kind]
         listed = {name: _summary(registry.get(name)) for name in registry}

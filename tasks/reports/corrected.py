@@ -44,18 +44,14 @@ class CorrectedFigure(Record):
         method: The method, "" of that share.
         less: In a difference the method that is taken off, else "".
         by_labels: By the benchmark's labels alone.
-        mean: Corrected.
-        low: Lower end of its 95% interval.
-        high: Upper end.
+        corrected: Corrected, with its 95% interval.
     """
 
     metric: str
     method: str = ""
     less: str = ""
     by_labels: float
-    mean: float
-    low: float
-    high: float
+    corrected: Interval
 
 
 class CorrectedScores(Record):
@@ -117,7 +113,7 @@ def corrected_scores(
         labelled = np.array([labels[pair] > 0 for pair in pairs], np.float64)
         share = sum(value > 0 for value in labels.values()) / len(labels)
         found = corrected_mean(true, labelled, share, len(labels))
-        figures.append(_figure(("share of matches",), share, found))
+        figures.append(CorrectedFigure(metric="share of matches", by_labels=share, corrected=found))
     if not figures:
         return None
     return CorrectedScores(
@@ -144,7 +140,9 @@ def _corrected_metric(
         means[method] = sum(values[method].values()) / queries
         error = float(true[method].std())
         found = corrected_mean(true[method], labelled[method], means[method], queries, error=error)
-        yield _figure((metric, method), means[method], found)
+        yield CorrectedFigure(
+            metric=metric, method=method, by_labels=means[method], corrected=found
+        )
     best, *others = rankings or [""]
     for method in others:
         gap = means[best] - means[method]
@@ -153,14 +151,9 @@ def _corrected_metric(
             gaps, labelled[best] - labelled[method], gap, queries,
             scale=DIFFERENCES, error=float(gaps.std()),
         )  # fmt: skip
-        yield _figure((metric, best, method), gap, found)
-
-
-def _figure(names: tuple[str, ...], by_labels: float, found: Interval) -> CorrectedFigure:
-    named = dict(zip(("metric", "method", "less"), names, strict=False))
-    return CorrectedFigure(
-        **named, by_labels=by_labels, mean=found.mean, low=found.low, high=found.high
-    )
+        yield CorrectedFigure(
+            metric=metric, method=best, less=method, by_labels=gap, corrected=found
+        )
 
 
 def corrected_figures(corrected: CorrectedScores) -> list[Figure]:
@@ -184,7 +177,8 @@ def _by_metric(
     rows: dict[str, dict[str, Text]] = {}
     dots: dict[str, list[Dot]] = {}
     for each in figures:
-        dot = Dot(each.less or each.method or "all pairs", each.mean, each.low, each.high)
+        found, name = each.corrected, each.less or each.method or "all pairs"
+        dot = Dot(name, found.mean, found.low, found.high)
         labels = Span(f"by labels {each.by_labels:.3f}", "note")
         rows.setdefault(dot.name, {})[each.metric] = (str(dot), labels)
         dots.setdefault(each.metric, []).append(dot)

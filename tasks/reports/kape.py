@@ -315,6 +315,6 @@ def kape_document(report: KapeReport) -> Document:
                     [nearest_table(report), _NEAREST]),
             Section("paper", "The paper's tables",
                     [*paper.drawn(),
-                     Details("Tables 1 to 8, and the human evaluation", paper.published())]),
+                     Details("Tables 1 to 8, and the human evaluation", paper.paper_tables())]),
         ],
     )  # fmt: skip

@@ -15,7 +15,7 @@ from tasks.estimators.kape import MOST_NEIGHBOURS
 from tasks.reports.document import Block, Figure, Table
 from tasks.reports.figures import Curve, Dot, columns_figure, curves_figure
 from tasks.reports.text import NONE
-from tasks.studies import published_figures
+from tasks.studies import published
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
@@ -36,14 +36,6 @@ class PublishedFacts(Record):
     is_stable: bool
 
 
-class PublishedKape(Record):
-    """A row of Table 5: estimates for k = 1 to 10, and their mean and deviation as printed."""
-
-    values: Values = Field(min_length=10, max_length=10)
-    mean: float
-    deviation: float
-
-
 class PublishedNeighbours(Record):
     """A row of Table 6: for k = 3 to 10 the fewest neighbours used of a query, and the mean."""
 
@@ -52,17 +44,15 @@ class PublishedNeighbours(Record):
 
 
 class PublishedTables(Record):
-    """The tables of the paper.
+    """The tables of the paper; others are in ``published.toml``, which `elsewhere` reads.
 
     Attributes:
         budgets: Of Table 4, in per cent of the test queries.
         table1: Data set → model → test queries' reciprocal ranks, those of their nearest training
             queries, and the cosines.
         sizes: Data set → training, validation and test pairs.
-        table2: Model → data set → MRR on its validation and on its test set.
         table3: Estimator → facts.
         table4: Data set → model → estimator → estimates at the budgets, or a single one.
-        table5: Model → data set → KAPE's estimates.
         table6: Data set → model → neighbours used.
         used: Data set → model → neighbours used at k = 10 → queries.
         table7: Data set → model → weighting → estimates for k = 1 to 10.
@@ -71,10 +61,8 @@ class PublishedTables(Record):
     budgets: tuple[int, ...]
     table1: dict[str, dict[str, tuple[tuple[float, float, float], ...]]]
     sizes: dict[str, tuple[int, int, int]]
-    table2: dict[str, dict[str, tuple[float, float]]]
     table3: dict[str, PublishedFacts]
     table4: dict[str, dict[str, dict[str, Values]]]
-    table5: dict[str, dict[str, PublishedKape]]
     table6: dict[str, dict[str, PublishedNeighbours]]
     used: dict[str, dict[str, dict[int, int]]]
     table7: dict[str, dict[str, dict[str, Values]]]
@@ -140,11 +128,10 @@ def used_figure(used: Mapping[int, int]) -> Figure:
 
 def drawn() -> list[Block]:
     """Return the paper's figures whose values are published: 4 (of Table 4), 7 and 8."""
-    paper = published_tables()
+    paper, trained = published_tables(), elsewhere("Table 2")
     blocks: list[Block] = []
     for name, model, estimates in cells_of(paper.table4):
-        truth = paper.table2[model][name][1]
-        rows = [("truth", (truth,)), *estimates.items()]
+        rows = [("truth", (trained[model][f"{name}, {MRR}"],)), *estimates.items()]
         blocks += budget_figure(f"The paper: {name}, {model} (Figure 4, of Table 4)", rows)
     for name, model, used in cells_of(paper.used):
         blocks += [f"The paper: {name}, {model} (Figure 8)", used_figure(used)]
@@ -173,7 +160,7 @@ def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Tab
 def elsewhere(place: str) -> dict[str, dict[str, float]]:
     """Return row → column → value of a place of the paper that `published.toml` has."""
     rows: dict[str, dict[str, float]] = {}
-    for each in published_figures():
+    for each in published().figures:
         if (each.paper, each.place) == ("kape", place):
             rows.setdefault(each.row, {})[each.column] = each.value
     return rows
@@ -189,30 +176,31 @@ def _trained() -> Table:
     )
 
 
-def published() -> list[Table]:
+def paper_tables() -> list[Table]:
     """Return the paper's tables: 1, sizes of its data, 2 to 8, and people's judgements."""
-    paper = published_tables()
-    truth = {(name, model): test for model, name, (_, test) in cells_of(paper.table2)}
+    paper, trained = published_tables(), elsewhere("Table 2")
+
+    def truth(name: str, model: str) -> str:
+        return score(trained[model][f"{name}, {MRR}"])
 
     def caption(number: int, name: str, model: str) -> str:
-        return f"KAPE, Table {number}: {name}, {model}, truth {score(truth[name, model])}"
+        return f"KAPE, Table {number}: {name}, {model}, truth {truth(name, model)}"
 
     both = [
-        (model, *(f"{score(valid)} / {score(test)}" for valid, test in by_data.values()))
-        for model, by_data in paper.table2.items()
-    ]
+        (model, *(f"{score(of[f'{name}, dev {MRR}'])} / {truth(name, model)}"
+                  for name in paper.sizes))
+        for model, of in trained.items()
+    ]  # fmt: skip
     sizes = [(name, *(f"{each:,}" for each in three)) for name, three in paper.sizes.items()]
     by_k = [
-        (f"{name}, {model}",
-         *map(score, (truth[name, model], *row.values, row.mean, row.deviation)))
-        for model, name, row in cells_of(paper.table5)
-    ]  # fmt: skip
+        (place, truth(*place.split(", ")), *map(score, of.values()))
+        for place, of in elsewhere("Table 5").items()
+    ]
     neighbours = [
         (f"{name}, {model}",
          *(f"{low} / {mean:.2f}" for low, mean in zip(row.minimum, row.mean, strict=True)))
         for name, model, row in cells_of(paper.table6)
     ]  # fmt: skip
-    header = ("model", *next(iter(paper.table2.values())))
     weightings = [
         Table(
             ("weighting", *map(str, KS)),
@@ -234,7 +222,10 @@ def published() -> list[Table]:
     return [
         *nearest,
         Table(("data set", *PAIRS), sizes, caption="KAPE: sizes of the data sets"),
-        Table(header, both, caption="KAPE, Table 2: MRR on the validation / test sets"),
+        Table(
+            ("model", *paper.sizes), both,
+            caption="KAPE, Table 2: MRR on the validation / test sets",
+        ),
         estimator_table(
             "KAPE, Table 3: estimators",
             {name: (facts.uses_labels, facts.is_stable) for name, facts in paper.table3.items()},

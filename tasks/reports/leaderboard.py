@@ -37,32 +37,33 @@ from tasks.reports.labels import matches_figure
 from tasks.reports.speed import Speed, Timed, speed_section
 from tasks.reports.text import counted
 from tasks.statistics.comparisons import compare
-from tasks.statistics.intervals import bootstrap_interval, wilson_interval
+from tasks.statistics.intervals import Interval, bootstrap_interval, wilson_interval
 
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
-_LEGEND = (
+_ABOUT = (
     "Each mean has its 95% bootstrap interval over these queries, by the rule of three where all "
     "score alike. Letters after it name the methods that score significantly lower: paired "
     "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. Unjudged "
     "results count as no match. "
-    "judged@10: share of a method's first 10 results that were judged. above mutants: share of "
-    "right codes that are ranked above all their mutants, where the benchmark has any."
+    "judged@10: share of a method's first 10 results that were judged."
+)
+_ABOUT_MUTANTS = (
+    " above mutants: share of right codes that are ranked above all their mutants, where the "
+    "benchmark has any."
 )
 
 # Method → metric → query → value.
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
-class Cell(Record):
-    """A method's mean in a metric, its interval, and the letters of the methods that it surpasses.
+@dataclass(frozen=True)
+class Cell(Interval):
+    """A method's mean in a metric, and the letters of the methods that it surpasses.
 
     A method surpasses another whose mean is significantly lower.
     """
 
-    mean: float
-    low: float
-    high: float
     surpasses: str = ""
 
 
@@ -82,7 +83,7 @@ class MethodRow(Record):
     cells: dict[str, Cell]
     judged: float
     speed: Speed | None = None
-    mutants: Cell | None = None
+    mutants: Interval | None = None
 
 
 class LanguageRow(Record):
@@ -146,7 +147,7 @@ class MethodScores:
     values: Mapping[str, Mapping[str, float]]
     judged: float
     speed: Speed | None = None
-    mutants: Cell | None = None
+    mutants: Interval | None = None
 
 
 class Unjudged(Record):
@@ -288,13 +289,8 @@ def _cells(
             surpassed[comparison.better].append(letters[comparison.worse])
     cells = {}
     for method, by_query in values.items():
-        interval = bootstrap_interval(by_query)
-        cells[method] = Cell(
-            mean=interval.mean,
-            low=interval.low,
-            high=interval.high,
-            surpasses=" ".join(sorted(surpassed[method], key=lambda letter: (len(letter), letter))),
-        )
+        lower = " ".join(sorted(surpassed[method], key=lambda letter: (len(letter), letter)))
+        cells[method] = Cell(**vars(bootstrap_interval(by_query)), surpasses=lower)
     return cells
 
 
@@ -321,7 +317,7 @@ def judged_share(rankings: Rankings, qrels: Qrels) -> float:
     return judged / returned if returned else 1.0
 
 
-def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Cell | None:
+def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Interval | None:
     """Return the share of right codes that are ranked above all their mutants, None of none.
 
     A right code that the ranking lacks is above nothing. Where a method scores both alike their
@@ -343,8 +339,7 @@ def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) 
                 places.get(code, len(ranked)) < min(places.get(one, len(ranked)) for one in others)
                 for code, others in asked[query].items()
             )
-    found = wilson_interval(above, len(mutants))
-    return Cell(mean=found.mean, low=found.low, high=found.high) if mutants else None
+    return wilson_interval(above, len(mutants)) if mutants else None
 
 
 def unjudged_results(
@@ -456,7 +451,7 @@ def _scores(board: Leaderboard) -> Iterator[Block]:
     title = scored_over(board.scored, board.queries).capitalize()
     first, *others = (_metric_figure(board, metric) for metric in board.metrics)
     yield Figure(first.image, first.alt, score_table(board, title))
-    yield _LEGEND
+    yield _ABOUT + (_ABOUT_MUTANTS if any(row.mutants for row in board.rows) else "")
     if others:
         yield Details("The other metrics, drawn", others)
 
@@ -476,7 +471,7 @@ def timed_methods(board: Leaderboard) -> list[Timed]:
     """Return the methods with their scores by the first metric, and what they take."""
     cells = [(row, row.cells[board.metrics[0]]) for row in board.rows]
     return [
-        Timed(row.letter, row.method, cell.mean, _cell(cell), row.speed or Speed())
+        Timed(row.letter, row.method, cell.mean, _cell(cell, cell.surpasses), row.speed or Speed())
         for row, cell in cells
     ]
 
@@ -488,7 +483,7 @@ def score_table(board: Leaderboard, caption: str = "") -> Table:
         (
             row.letter,
             row.method,
-            *map(_cell, row.cells.values()),
+            *(_cell(cell, cell.surpasses) for cell in row.cells.values()),
             f"{row.judged:.3f}",
             *([_cell(row.mutants)] if row.mutants else []),
         )
@@ -498,10 +493,10 @@ def score_table(board: Leaderboard, caption: str = "") -> Table:
     return Table(header, rows, text_columns=2, caption=caption)
 
 
-def _cell(cell: Cell) -> Text:
-    interval = Span(f"[{cell.low:.3f}, {cell.high:.3f}]", "note")
-    letters = (Span(cell.surpasses, "soft"),) if cell.surpasses else ()
-    return (f"{cell.mean:.3f}", interval, *letters)
+def _cell(found: Interval, surpasses: str = "") -> Text:
+    interval = Span(f"[{found.low:.3f}, {found.high:.3f}]", "note")
+    letters = (Span(surpasses, "soft"),) if surpasses else ()
+    return (f"{found.mean:.3f}", interval, *letters)
 
 
 def _languages_section(board: Leaderboard) -> Section:

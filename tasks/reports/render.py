@@ -125,8 +125,8 @@ def _is_safe(address: str) -> bool:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a column's name, which may break before a metric's variant and its cut-off."""
-    return Markup(re.sub(r"(?=[(@])", "<wbr>", _inline(name)))  # noqa: S704 - escaped
+    """Return a column's name, which may break before a metric's variant."""
+    return Markup(_inline(name).replace("(", "<wbr>("))  # noqa: S704 - escaped
 
 
 def _markdown(blocks: Iterable[Block]) -> Iterator[str]:

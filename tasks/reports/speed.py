@@ -8,12 +8,14 @@ from tasks.reports.document import Figure, Section, Table, Text
 from tasks.reports.figures import Points
 from tasks.reports.text import counted
 
-_ABOUT = (
-    "texts a second: codes of this benchmark, as all workers encoded them when their vectors were "
-    "made, without loading the encoder. MB: the codes' vectors as a search reads them, 4 bytes a "
-    "number. US$: for 1,000 such texts by the price list, of encoders behind an API. queries a "
-    "second: ranking alone, when the method was first scored; vectors were stored before."
-)
+_ABOUT = {  # column → what it holds
+    "texts a second": "codes of this benchmark, as all workers encoded them when their vectors "
+    "were made, without loading the encoder",
+    "MB": "the codes' vectors as a search reads them, 4 bytes a number",
+    "US$ for 1,000 texts": "of this benchmark's codes by the price list, of encoders behind an API",
+    "queries a second": "ranking alone, when the method was first scored; vectors were stored "
+    "before",
+}
 
 
 class Speed(Record):
@@ -81,8 +83,10 @@ def speed_section(metric: str, rows: Sequence[Timed]) -> Section:
         _figure(metric, "queries ranked a second", [(row, row.speed.queries) for row in rows]),
     ]
     first, *others = [figure for figure in figures if figure]
-    table = Figure(first.image, first.alt, speed_table(metric, rows))
-    return Section("speed", "Which to take", [table, *others, _ABOUT])
+    table = speed_table(metric, rows)
+    about = " ".join(f"{name}: {_ABOUT[name]}." for name in table.header if name in _ABOUT)
+    drawn = [Figure(first.image, first.alt, table), *others]
+    return Section("speed", "Which to take", [*drawn, about])
 
 
 def _figure(metric: str, pace: str, rows: Sequence[tuple[Timed, float | None]]) -> Figure | None:

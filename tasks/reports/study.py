@@ -19,18 +19,7 @@ from tasks.reports.document import (
 )
 from tasks.reports.figures import Dot, columns_figure, dots_figure
 from tasks.reports.text import NONE, UNKNOWN
-from tasks.studies import (
-    Evidence,
-    PublishedFigure,
-    Study,
-    absent_figures,
-    paper_conditions,
-    paper_titles,
-    published_figures,
-    published_name,
-    studies,
-    study_order,
-)
+from tasks.studies import Evidence, PublishedFigure, published, studies, study_text
 from tasks.studies import Figure as StudiedFigure
 
 # Study → the column of its figures that is drawn, and on which scale, where it is no count.
@@ -126,94 +115,68 @@ class StudyReport(Record):
 
 
 def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyReport:
-    """Return the report on all registered studies.
+    """Return the report on all registered studies, then on what other commands compute.
 
     Args:
         evidence: The data that the figures are computed from.
         title: Of the page.
         generated_at: When it was made.
     """
-    published: dict[str, list[PublishedFigure]] = {}
-    for figure in published_figures():
-        published.setdefault(figure.study, []).append(figure)
-    order = {name: place for place, name in enumerate(study_order())}
-    names = sorted(studies, key=lambda name: (order.get(name, len(order)), name))
+    registered = studies.names()
+    names = dict.fromkeys([*published().studies, *registered])
     return StudyReport(
         title=title,
         generated_at=generated_at,
         conditions=dict(evidence.conditions),
-        sections=(
-            *(_section(name, evidence, published.get(name, [])) for name in names),
-            *_by_other_commands(published.get("", [])),
+        sections=tuple(
+            _section(name, evidence, is_registered=name in registered)
+            for name in sorted(names, key=lambda name: name not in registered)
         ),
     )
 
 
-def _section(name: str, evidence: Evidence, published: Sequence[PublishedFigure]) -> StudySection:
-    study = studies.get(name)
-    figures, problem = _computed(study, evidence)
+def _section(name: str, evidence: Evidence, *, is_registered: bool) -> StudySection:
+    text = study_text(name)
+    figures: Sequence[StudiedFigure] = ()
+    problem = f"these are figures of another command: {text.command}"
+    if is_registered:
+        try:
+            figures = studies.get(name)(evidence)
+            problem = "" if figures else "there is nothing to compute it from"
+        except (StudyError, SourceError) as error:
+            problem = str(error)
+    theirs = [figure for figure in published().figures if figure.study == name]
     return StudySection(
-        study=name,
-        title=study.title,
-        reading=study.reading,
-        command=study.command,
+        study=name if is_registered else "",
+        **text.model_dump(),
         problem=problem,
-        lines=tuple(_lines(figures, published)),
+        lines=tuple(_lines(figures, theirs)),
     )
 
 
-def _computed(study: type[Study], evidence: Evidence) -> tuple[Sequence[StudiedFigure], str]:
-    """Return a study's figures, and why there are none."""
-    try:
-        figures = study().figures(evidence)
-    except (StudyError, SourceError) as error:
-        return (), str(error)
-    return figures, "" if figures else "there is nothing to compute it from"
-
-
-def _lines(
-    figures: Sequence[StudiedFigure], published: Sequence[PublishedFigure]
-) -> Iterator[Line]:
+def _lines(figures: Sequence[StudiedFigure], theirs: Sequence[PublishedFigure]) -> Iterator[Line]:
     """Yield a line for each of our figures and its published ones, then those without ours."""
-    theirs: dict[tuple[str, str], list[PublishedFigure]] = {}
-    for other in published:
-        theirs.setdefault((other.row, other.column), []).append(other)
+    by_name: dict[tuple[str, str], list[PublishedFigure]] = {}
+    for other in theirs:
+        by_name.setdefault((other.row, other.column), []).append(other)
     met: set[tuple[str, str]] = set()
     for figure in figures:
-        row, differs = published_name(figure.row)
+        row, differs = published().name_of(figure.row)
         met.add((row, figure.column))
         line = Line(
             row=figure.row, column=figure.column, ours=figure.value, n=figure.n, note=figure.note
         )
-        others = theirs.get((row, figure.column), [])
+        others = by_name.get((row, figure.column), [])
         yield from [line.next_to(other, differs) for other in others] or [line]
-    for key, others in theirs.items():
+    for key, others in by_name.items():
         if key not in met:
-            yield from map(_published_alone, others)
-
-
-def _published_alone(figure: PublishedFigure) -> Line:
-    return Line(
-        row=figure.row,
-        column=figure.column,
-        published=figure.value,
-        source=figure.source,
-        note=figure.note,
-    )
-
-
-def _by_other_commands(published: Sequence[PublishedFigure]) -> Iterator[StudySection]:
-    """Yield a section for each published table that only another command computes."""
-    for command in dict.fromkeys(figure.command for figure in published):
-        figures = [figure for figure in published if figure.command == command]
-        yield StudySection(
-            study="",
-            title=figures[0].title,
-            reading="",
-            command=command,
-            problem=f"these are figures of another command: {command}",
-            lines=tuple(map(_published_alone, figures)),
-        )
+            yield from (
+                Line(
+                    row=other.row, column=other.column, published=other.value,
+                    source=other.source, note=other.note,
+                )
+                for other in others
+            )  # fmt: skip
 
 
 def number(line: Line, value: float | None, *, sign: bool = False) -> str:
@@ -236,7 +199,8 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
     """Return a row for each line: its name with the column's where there are several, its figures.
 
     Beneath the name stands the line's note, with the paper's name of the row where it is another.
-    There is no difference from papers whose corpus is another, nor its column where none is known.
+    There is no difference from papers whose corpus is another, and no column of which nothing is
+    known.
 
     Args:
         lines: The lines.
@@ -266,19 +230,21 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
                 line.source,
             )
         )
-    place = _HEADER.index("difference")
-    if all(row[place] == NONE for row in rows):
-        rows = [(*row[:place], *row[place + 1 :]) for row in rows]
-        return Table((*_HEADER[:place], *_HEADER[place + 1 :]), rows, caption=caption)
-    return Table(_HEADER, rows, caption=caption)
+    known = [
+        place
+        for place, name in enumerate(_HEADER)
+        if name in ("figure", "ours") or any(row[place] not in (NONE, "") for row in rows)
+    ]
+    header, *shown = [tuple(row[place] for place in known) for row in (_HEADER, *rows)]
+    return Table([*map(str, header)], shown, caption=caption)
 
 
 def conditions_table(report: StudyReport) -> Table:
     """Return the conditions of this run and of the papers whose conditions are known."""
-    papers = {name: paper_conditions(name) for name in paper_titles() if paper_conditions(name)}
+    papers = {name: paper for name, paper in published().papers.items() if paper.conditions}
     header = ("condition", "this run", *papers)
     rows = [
-        (name, value, *(theirs.get(name, NONE) for theirs in papers.values()))
+        (name, value, *(theirs.conditions.get(name, NONE) for theirs in papers.values()))
         for name, value in report.conditions.items()
     ]
     return Table(header, rows, text_columns=len(header))
@@ -287,13 +253,14 @@ def conditions_table(report: StudyReport) -> Table:
 def study_document(report: StudyReport) -> Document:
     """Return the report as a document."""
     about = "The papers' tables and figures for this benchmark, next to the published ones"
-    papers = "; ".join(f"{key}: {title}" for key, title in paper_titles().items())
+    papers = published().papers
+    titles = "; ".join(f"{key}: {paper.title}" for key, paper in papers.items())
     computed = [section for section in report.sections if not section.problem]
     left_out = [each for each in report.sections if each.problem]
-    absent = [f"{each.what}: {each.why}." for each in absent_figures()]
+    absent = [f"{each.what}: {each.why}." for each in published().absent]
     own = report.conditions.get("source", "")
     elsewhere = [
-        name for name in paper_titles() if paper_conditions(name).get("source", own) != own
+        name for name, paper in papers.items() if paper.conditions.get("source", own) != own
     ]
     told = f"No difference is taken from {', '.join(elsewhere)}: the corpus is another."
     return Document(
@@ -301,7 +268,8 @@ def study_document(report: StudyReport) -> Document:
         title=report.title,
         lead=[Paragraph(f"{about} · {report.generated_at}")],
         sections=[
-            Section("conditions", "Conditions", [conditions_table(report), f"{papers}.",
+            Section("summary", "Beside the papers' figures", [_summary(computed, elsewhere)]),
+            Section("conditions", "Conditions", [conditions_table(report), f"{titles}.",
                                                   *([told] if elsewhere else [])]),
             *(
                 Section(f"s{number}", section.title, list(_blocks(section, elsewhere)))
@@ -310,6 +278,14 @@ def study_document(report: StudyReport) -> Document:
             Section("left-out", "Not computed here", [Items([*map(_reason, left_out), *absent])]),
         ],
     )  # fmt: skip
+
+
+def _summary(computed: Sequence[StudySection], elsewhere: Collection[str]) -> Table:
+    """Return the figures of all studies that papers print too."""
+    lines = [line for section in computed for line in section.lines]
+    both = [line for line in lines if line.ours is not None and line.published is not None]
+    empty = "No figure that could be computed is printed in a paper."
+    return replace(lines_table(both, elsewhere=elsewhere), empty=empty)
 
 
 def _reason(section: StudySection) -> str:

@@ -174,7 +174,10 @@ def terminal_lines(
     """
     bounds = (_BLOCKS, _ROWS) if page and width else (None, None)
     terminal = Terminal(width or _UNBOUNDED, "on the page" if page else f"in {rest}", *bounds)
-    yield from terminal.document(document, parts)
+    is_after_gap = False
+    for text, style in terminal.document(document, parts):
+        yield text.removeprefix("\n") if is_after_gap else text, style
+        is_after_gap = not text
     if page:
         yield f"{document.kind.lower()}: {page}", ""
 

@@ -1,39 +1,55 @@
-"""The report of a training: recipe, loss and dev score by epoch, gain on test queries."""
+"""The reports of trainings: of one its figures, recipe and epochs; of several their figures."""
 
-from collections.abc import Sequence
-from math import nan
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from infra.records import Record
-from tasks.reports.document import Document, Figure, KeyValues, Paragraph, Section, Table
+from tasks.reports.document import Block, Document, Figure, KeyValues, Paragraph, Section, Table
 from tasks.reports.figures import Points
-from tasks.reports.leaderboard import MethodScores
+from tasks.reports.study import Line, lines_table
 from tasks.reports.text import NONE, format_count, format_duration
+from tasks.statistics import Values
 from tasks.statistics.intervals import Interval, bootstrap_interval
+from tasks.statistics.sampling import Spread
+from tasks.studies import published
 from tasks.training.encoder import Description
 from tasks.training.job import History
 
+METRICS = ("MRR", "NDCG@10", "MMRR")
 GAINED = ("NDCG@10", "MRR", "Recall@10")
+AS_IT_IS, PAIRS, DEV = "none", "pairs", "dev "
+_LEVEL = 0.95
+_GAIN = "“less none”: gain over the base as it is."
 
 
-class Gain(Record):
-    """The encoder's advantage over another method on the same queries.
+class Place(NamedTuple):
+    """Where a figure stands: test queries, base or other method, and what it was trained on."""
+
+    test: str
+    base: str
+    data: str = AS_IT_IS
+
+
+class TrainingFigure(Record):
+    """A figure of all seeds.
 
     Attributes:
-        metric: The metric.
-        method: The other method; the encoder itself where there is no other.
-        before: Its mean.
-        after: The encoder's.
-        difference: Mean of the differences of each query, with a bootstrap interval over queries;
-            None from itself.
+        place: Where it stands.
+        less: In a difference what is taken off: another data set, ``none`` for the base as it is,
+            or another method; else empty.
+        name: A metric of the test queries, ``dev`` and one of the dev queries, or ``pairs``.
+        interval: The mean over seeds, with its interval.
+        by_seed: The mean over queries, of each seed.
     """
 
-    metric: str
-    method: str
-    before: float
-    after: float
-    difference: Interval | None
+    place: Place
+    less: str
+    name: str
+    interval: Interval
+    by_seed: tuple[float, ...]
 
 
 class TrainingReport(Record):
@@ -47,7 +63,8 @@ class TrainingReport(Record):
         dev_queries: Queries that chose the epoch.
         history: Losses, dev scores, time.
         tested: Fingerprint of the test queries, their labels and code base.
-        gains: Over other methods on the test queries; none before it was tested.
+        gains: Its scores and other methods' on the test queries, and its differences from these;
+            none before it was tested.
     """
 
     name: str
@@ -57,51 +74,102 @@ class TrainingReport(Record):
     dev_queries: int
     history: History
     tested: str
-    gains: tuple[Gain, ...] = ()
+    gains: tuple[TrainingFigure, ...] = ()
+
+    def place(self, test: str) -> Place:
+        """Return where its figures on test queries of a name stand."""
+        description = self.description
+        return Place(test, description.base.get("name", description.kind), description.data)
 
 
-def gains_of(name: str, scores: Sequence[MethodScores]) -> tuple[Gain, ...]:
-    """Return a method's gains over each other one, by query; alone, its scores.
+class TrainingStudyReport(Record):
+    """The report of several trainings: seeds, and figures in the order of what was tested."""
+
+    seeds: tuple[int, ...]
+    figures: tuple[TrainingFigure, ...]
+
+
+def training_figures(
+    tested: Sequence[tuple[Place, Mapping[str, Values]]], *, of_one: bool = False
+) -> tuple[TrainingFigure, ...]:
+    """Return all figures, with the differences of what was trained to what stands before.
+
+    That is of the same test queries and the same base, or of one training of any base.
 
     Args:
-        name: The method.
-        scores: The values of all methods.
+        tested: Of each encoder its place and figure → (queries,) values, in one order for all of
+            the same test; what is none of the queries' is one value.
+        of_one: Whether there is one training, beside other methods.
     """
-    own = next(each for each in scores if each.method == name)
-    gains = []
-    for other in [each for each in scores if each is not own] or [own]:
-        for metric in GAINED:
-            queries = sorted(own.values[metric])
-            after = np.array([own.values[metric][query] for query in queries])
-            before = np.array([other.values[metric].get(query, nan) for query in queries])
-            gains.append(
-                Gain(
-                    metric=metric,
-                    method=other.method,
-                    before=float(before.mean()),
-                    after=float(after.mean()),
-                    difference=(
-                        None
-                        if other is own
-                        else bootstrap_interval(after - before, ends=(-1.0, 1.0))
-                    ),
-                )
-            )
-    return tuple(gains)
+    placed: dict[Place, list[Mapping[str, Values]]] = {}
+    for place, values in tested:
+        placed.setdefault(place, []).append(values)
+    met: dict[Place, dict[str, Values]] = {}
+    figures = []
+    for place, several in placed.items():
+        own = {name: np.array([values[name] for values in several]) for name in several[0]}
+        compared = [
+            (other.data if other.base == place.base else other.base, met[other])
+            for other in met
+            if place.data != AS_IT_IS and other.test == place.test
+            if of_one or other.base == place.base
+        ]
+        figures += [
+            _figure(place, less, name, values - others.get(name, 0.0))
+            for less, others in [("", {}), *compared]
+            for name, values in own.items()
+            if not less or (name != PAIRS and not name.startswith(DEV))
+        ]
+        met[place] = own
+    return tuple(figures)
 
 
-def gains_table(report: TrainingReport) -> Table:
-    """Return the encoder's scores and those of the others."""
-    rows = []
-    for gain in report.gains:
-        difference, ends = "", ""
-        if gain.difference:
-            difference = f"{gain.difference.mean:+.4f}"
-            ends = f"{gain.difference.low:+.4f} to {gain.difference.high:+.4f}"
-        means = (f"{gain.before:.4f}", f"{gain.after:.4f}")
-        rows.append((gain.method, gain.metric, *means, difference, ends))
-    header = ("method", "metric", "its mean", report.name, "difference", "95% interval")
-    return Table(header, rows, text_columns=2, empty="It was not tested.")
+def _figure(place: Place, less: str, name: str, values: Values) -> TrainingFigure:
+    """Return a figure of (seeds, queries) values: of one seed with the bootstrap over queries."""
+    means, mean = values.mean(axis=1), float(values.mean())
+    if len(means) == 1:
+        interval = bootstrap_interval(values[0], ends=(-1.0 if less else 0.0, 1.0), level=_LEVEL)
+    else:
+        spread = Spread(float(means.var(ddof=1)), imagined=None)
+        half = spread.half_width(len(means), sys.maxsize, level=_LEVEL)
+        interval = Interval(mean, mean - half, mean + half, _LEVEL)
+    by_seed = tuple(means)
+    return TrainingFigure(place=place, less=less, name=name, interval=interval, by_seed=by_seed)
+
+
+def figure_tables(figures: Sequence[TrainingFigure]) -> list[Table]:
+    """Return a table for each set of test queries and name of a figure."""
+    lines: dict[str, list[Line]] = {}
+    for figure in figures:
+        caption = f"{figure.name}, test queries: {figure.place.test}"
+        lines.setdefault(caption, []).extend(_lines(figure))
+    return [lines_table(found, caption) for caption, found in lines.items()]
+
+
+def _lines(figure: TrainingFigure) -> list[Line]:
+    """Return the figure with each published one, or alone, where no paper prints it."""
+    (_, base, data), found = figure.place, figure.interval
+    is_count = figure.name == PAIRS
+    line = Line(
+        row=f"{base}, {data} less {figure.less}" if figure.less else f"{base}, {data}",
+        column=figure.name,
+        ours=round(found.mean) if is_count else found.mean,
+        interval=(found.low, found.high) if found.low < found.high and not is_count else None,
+        n=len(figure.by_seed) if figure.by_seed[1:] else None,
+        digits=0 if is_count else 4,
+    )
+    if figure.less:
+        return [line]
+    model, differs = published().name_of(base)
+    # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
+    beside = [
+        line.next_to(other, "" if other.paper == "kape" else differs)
+        for other in published().figures
+        if other.study == "training"
+        and other.row == model
+        and other.column.lower().replace("+", "-plus") == f"{data}, {figure.name}".lower()
+    ]
+    return beside or [line]
 
 
 def epochs_table(history: History) -> Table:
@@ -146,11 +214,12 @@ def training_document(report: TrainingReport) -> Document:
         "licences of base and data": ", ".join(description.licences) or "unknown",
         "time": f"{format_duration(history.seconds)}, {steps}, on {history.device}",
     }
-    about_gains = (
-        "Differences are of the same queries, with intervals by the bootstrap over queries. The "
+    about = (
+        f"Differences are of the same queries, with intervals by the bootstrap. {_GAIN} The "
         f"weights are those of epoch {history.best_epoch:g}, the best by {history.metric} of "
         f"{format_count(report.dev_queries)} dev queries; none was a test query."
     )
+    tables: list[Block] = [*figure_tables(report.gains)] or ["It was not tested."]
     return Document(
         kind="Training",
         title=f"Training: {report.name}",
@@ -158,8 +227,26 @@ def training_document(report: TrainingReport) -> Document:
             Paragraph(f"{recipe.name} on {description.data}: {format_count(report.pairs)} pairs")
         ],
         sections=[
-            Section("gain", "On test queries", [gains_table(report), about_gains]),
+            Section("gain", "On test queries", [*tables, about]),
             Section("epochs", "Loss and dev score by epoch", epoch_figures(history)),
             Section("by", "Recipe, base and data", [KeyValues(origin)]),
         ],
     )
+
+
+def training_study_document(report: TrainingStudyReport) -> Document:
+    """Return the report as a document."""
+    intervals = (
+        "Student's over seeds (n): how far another seed may lie, not other queries; of what is not "
+        "trained by the bootstrap over queries"
+        if len(report.seeds) > 1
+        else "those of one seed, by the bootstrap over queries"
+    )
+    about = (
+        f"Seeds: {', '.join(map(str, report.seeds))}. Intervals are {intervals}. {_GAIN} The dev "
+        "score is that of the epoch whose weights were taken; training.json of an encoder says how "
+        "it was trained. The papers tested CoSQA+'s models on 95 Python queries of CodeSearchNet's "
+        "challenge, KAPE's on the data sets' own."
+    )
+    section = Section("scores", "Scores", [*figure_tables(report.figures), about])
+    return Document(kind="Study", title="What bases gain by training", sections=[section])

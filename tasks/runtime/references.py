@@ -1,9 +1,26 @@
 """References that stages pass to one another: small records of ids; the store has the data."""
 
+from functools import cached_property
+
 from infra.collected import StoredCollection
 from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from tasks.reports.text import counted
+
+
+class FileReference:
+    """Base of references to files, whose content is read once, on demand, in cached properties.
+
+    A worker that is sent one reads the files anew: what was read stays where it was.
+    """
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the attributes, without what was read."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
 
 
 class SearchReference(Record):

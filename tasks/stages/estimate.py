@@ -1,6 +1,7 @@
 """Estimates of methods' scores on queries that nobody labelled, and their report."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from tasks.reports.text import counted, visible
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_estimate
+from tasks.runtime.references import FileReference
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import TextVectors
@@ -33,20 +35,17 @@ _VERSION = "6"  # to be raised when the same input is to give other figures
 _LONGEST = 1_000
 
 
-class EstimationInput:
-    """Training pairs and queries, which are read once, on demand.
+@dataclass
+class EstimationInput(FileReference):
+    """Training pairs and queries.
 
-    Args:
-        train: Training pairs that `tasks.inputs.formats.read_pairs` reads.
-        queries: A file that `tasks.inputs.formats.read_query_texts` reads.
+    Attributes:
+        pairs_file: Training pairs that `tasks.inputs.formats.read_pairs` reads.
+        queries_file: A file that `tasks.inputs.formats.read_query_texts` reads.
     """
 
-    def __init__(self, train: Path, queries: Path) -> None:
-        self._train = train.resolve()
-        self._queries = queries.resolve()
-
-    def __reduce__(self) -> tuple[type["EstimationInput"], tuple[Path, Path]]:
-        return EstimationInput, (self._train, self._queries)
+    pairs_file: Path
+    queries_file: Path
 
     @property
     def name(self) -> str:
@@ -56,12 +55,12 @@ class EstimationInput:
     @cached_property
     def training(self) -> Pairs:
         """The training pairs."""
-        return read_pairs(self._train)
+        return read_pairs(self.pairs_file)
 
     @cached_property
     def queries(self) -> QueryTexts:
         """The queries."""
-        return read_query_texts(self._queries)
+        return read_query_texts(self.queries_file)
 
     @property
     def identity(self) -> str:
@@ -95,7 +94,7 @@ class EstimationInput:
 def open_input(settings: Settings, train: Path, queries: Path) -> EstimationInput:
     """Return training pairs and queries, checked and read."""
     check_estimate(settings, [train, queries])
-    opened = EstimationInput(train, queries)
+    opened = EstimationInput(train.resolve(), queries.resolve())
     _ = opened.training, opened.queries
     return opened
 

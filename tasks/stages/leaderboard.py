@@ -6,9 +6,10 @@ The benchmark is a folder, either an export or a BEIR folder. Runs of other syst
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+
+import numpy as np
 
 from agents.llm.price_list import prices_of
 from infra.errors import SourceError, UnknownNameError
@@ -47,7 +48,8 @@ from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
-from tasks.stages.vectors import BenchmarkVectors
+from tasks.stages.vectors import BenchmarkVectors, Encoding
+from tasks.statistics import Values
 
 UNJUDGED = "unjudged.jsonl"
 
@@ -121,8 +123,7 @@ def _speeds(
     """Return method → what it takes, of those that this store scored."""
     content = benchmark.content
     vectors = BenchmarkVectors(content, database, scoring.encoder, scoring.ray)
-    encoding = cache(vectors.encoding)
-    found = {}
+    encodings, found = benchmark.encodings, {}
     for method in methods:
         try:
             key = method_key(method, scoring.evaluation.depth)
@@ -130,16 +131,17 @@ def _speeds(
             continue
         if stored := benchmarks.find_evaluation(database, benchmark.benchmark_id, key):
             names = [name for name in components(method) if encoders.has(name)]
-            known = {name: encoding(name) for name in names}
+            for name in names:
+                if name not in encodings:  # it was scored before
+                    encodings[name] = vectors.encoding(name)
+            known = {name: encodings[name] for name in names}
             queries = len(content.queries) / stored.seconds if stored.seconds else None
             speed = _encoding_speed(known, len(content.codes), scoring.encoder)
             found[method] = speed.model_copy(update={"queries": queries})
     return found
 
 
-def _encoding_speed(
-    known: Mapping[str, tuple[EncodingEffort, int]], codes: int, settings: EncoderSettings
-) -> Speed:
+def _encoding_speed(known: Mapping[str, Encoding], codes: int, settings: EncoderSettings) -> Speed:
     """Return what encoders take together, each by its effort and its dimension."""
     efforts = [effort for effort, _ in known.values()]
     seconds = [effort.seconds / effort.texts if effort.texts else 0.0 for effort in efforts]
@@ -185,6 +187,15 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
                     method, f"{known:,}", f"{len(ids):,}", kind, benchmark.name,
                 )  # fmt: skip
     return rankings
+
+
+def query_values(rankings: Rankings, qrels: Qrels, metrics: Sequence[str]) -> dict[str, Values]:
+    """Return metric → (queries,) values, in the order of the queries' ids."""
+    scores = evaluate(rankings, qrels, metrics)
+    return {
+        name: np.array([of[query] for query in sorted(of)], np.float64)
+        for name, of in scores.items()
+    }
 
 
 def compared_methods(

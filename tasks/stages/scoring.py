@@ -7,6 +7,7 @@ so that a run of other settings is not reused. Scores are stored under the bench
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -38,26 +39,24 @@ from tasks.ranking.methods import Ranker, components, identity, steps_of
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
 from tasks.runtime.progress import progress
+from tasks.runtime.references import FileReference
 from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.vectors import BenchmarkVectors
+from tasks.stages.vectors import BenchmarkVectors, Encoding
 
 _METRICS = (*STANDARD, *USUAL_METRICS)
 
 
-class OpenBenchmark:
-    """A published benchmark, whose content is read from its folder once, on demand.
+@dataclass
+class OpenBenchmark(FileReference):
+    """A published benchmark.
 
-    Args:
+    Attributes:
         published: The reference.
         answers: File of the answers that its export has sealed.
     """
 
-    def __init__(self, published: Published, answers: Path | None = None) -> None:
-        self.published = published
-        self.answers = answers
-
-    def __reduce__(self) -> tuple[type["OpenBenchmark"], tuple[Published, Path | None]]:
-        return OpenBenchmark, (self.published, self.answers)
+    published: Published
+    answers: Path | None = None
 
     @property
     def name(self) -> str:
@@ -73,6 +72,11 @@ class OpenBenchmark:
     def content(self) -> Benchmark:
         """Queries, codes and labels."""
         return _content(Path(self.published.folder), self.answers)
+
+    @cached_property
+    def encodings(self) -> dict[str, Encoding]:
+        """Encoder → what it took to encode the codes, of those that were scored here."""
+        return {}
 
 
 class Run(Record):
@@ -260,6 +264,7 @@ def _rank(
     vectors = BenchmarkVectors(content, database, settings.encoder, settings.ray)
     for encoder in filter(encoders.has, components(method)):
         vectors.compute_missing(encoder)
+        benchmark.encodings[encoder] = vectors.encoding(encoder)
     started = time.monotonic()
     rankings = rank_with_progress(content, method, vectors, settings.evaluation.depth)
     folder = _run_folder(database, published, settings.publish)

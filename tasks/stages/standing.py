@@ -1,7 +1,7 @@
 """The standing of retrieval methods while labels grow, by which a run ends that is to rank them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from tasks.ranking.methods import chosen_methods, components
 from tasks.reports.plan import RunPlan, plan_notes
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
-from tasks.runtime.references import SearchReference
+from tasks.runtime.references import FileReference, SearchReference
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.plan import pending_rounds, plan_of
 from tasks.stages.annotate.run import AnnotationRun
@@ -99,23 +99,16 @@ def rank_methods(
     return runs
 
 
-class OpenRuns:
-    """The runs of methods, which are read once, on demand.
+@dataclass
+class OpenRuns(FileReference):
+    """The runs of methods."""
 
-    Args:
-        runs: The runs.
-    """
-
-    def __init__(self, runs: Sequence[Run]) -> None:
-        self._runs = runs
-
-    def __reduce__(self) -> tuple[type["OpenRuns"], tuple[Sequence[Run]]]:
-        return OpenRuns, (self._runs,)
+    runs: Sequence[Run]
 
     @cached_property
     def rankings(self) -> dict[str, Rankings]:
         """Method → rankings."""
-        return {run.method: read_run(run.file) for run in self._runs}
+        return {run.method: read_run(run.file) for run in self.runs}
 
 
 @stage("standing", "compare the first methods on {run.search.collection}")

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Self, cast
+from typing import cast
 
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
@@ -30,14 +30,21 @@ from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
 from tasks.benchmarks.folder import atomic_folder
 from tasks.encoders import TRAINED, EncoderClass, SpecifiedEncoder, encoders
 from tasks.reports.text import counted
-from tasks.reports.training import TrainingReport, gains_of, training_document
+from tasks.reports.training import (
+    GAINED,
+    Place,
+    TrainingReport,
+    training_document,
+    training_figures,
+)
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_training
 from tasks.runtime.progress import progress
+from tasks.runtime.references import FileReference
 from tasks.runtime.run_logger import get_run_logger
 from tasks.runtime.trainer import train_on_ray
-from tasks.stages.leaderboard import compared_methods, read_rankings
+from tasks.stages.leaderboard import query_values, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.training.data import TrainingData, read_corpus, read_training_data
 from tasks.training.encoder import (
@@ -61,8 +68,8 @@ _CHANGED = ("epochs", "batch_size", "learning_rate", "buckets", "seed")
 
 
 @dataclass
-class TrainingInput:
-    """The data and settings of a training; the data is read once, on demand.
+class TrainingInput(FileReference):
+    """The data and settings of a training.
 
     Attributes:
         path: The data (`tasks.training.data.read_training_data`).
@@ -73,9 +80,6 @@ class TrainingInput:
     path: Path
     test: Path | None
     settings: TrainingSettings
-
-    def __reduce__(self) -> tuple[type[Self], tuple[Path, Path | None, TrainingSettings]]:
-        return type(self), (self.path, self.test, self.settings)
 
     @cached_property
     def data(self) -> TrainingData:
@@ -317,10 +321,17 @@ def write_training(
     settings: EvaluationSettings,
 ) -> TrainingReport:
     """Write the report into the encoder's folder: recipe, epochs, gains with intervals."""
-    qrels = qrels_of(benchmark.content.labels)
-    _, scores = compared_methods(benchmark, read_rankings(benchmark, runs), qrels, settings)
-    report = read_training(trained.folder)
-    report = report.model_copy(update={"gains": gains_of(trained.name, scores)})
+    qrels, metrics = qrels_of(benchmark.content.labels), settings.metrics or GAINED
+    report, name = read_training(trained.folder), benchmark.name
+    tested = [
+        (
+            report.place(name) if method == trained.name else Place(name, method),
+            query_values(ranked, qrels, metrics),
+        )
+        for method, ranked in read_rankings(benchmark, runs).items()
+    ]
+    tested.sort(key=lambda each: each[0] == report.place(name))
+    report = report.model_copy(update={"gains": training_figures(tested, of_one=True)})
     figures = {FIGURES: report.model_dump_json(indent=1) + "\n"}
     key = artifact_key("training", trained.name)
     document = training_document(report)

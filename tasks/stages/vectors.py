@@ -29,6 +29,8 @@ from tasks.inputs.pairs import Pairs
 from tasks.search.scores import Codes
 from tasks.stages.embed import Embedding, embed_texts, encoder_key, forget_lost_files
 
+Encoding = tuple[EncodingEffort, int]
+
 
 class TextVectors:
     """The vectors of any texts by any encoder, found in the store by the texts' content.
@@ -124,13 +126,14 @@ class BenchmarkVectors:
         """
         yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
 
-    def encoding(self, encoder: str) -> tuple[EncodingEffort, int]:
+    def encoding(self, encoder: str) -> Encoding:
         """Return what it took to encode the codes, as far as that is known, and the dimension.
 
         It is that of the stored files with any of them; nothing is computed.
         """
-        ids = self._codes[1]
-        stored = StoredVectors(self._database, encoder_key(encoder), "code", ids)
+        stored = self._opened.get(encoder) or StoredVectors(
+            self._database, encoder_key(encoder), "code", self._codes[1]
+        )
         folder = self._database.settings.vectors
         numbers = np.unique(stored.file[~stored.is_missing]).tolist()
         files = [VectorFile(folder / stored.files[number]) for number in numbers]

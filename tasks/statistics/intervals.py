@@ -16,7 +16,7 @@ class Interval:
     mean: float
     low: float
     high: float
-    level: float
+    level: float = 0.95
 
 
 def bootstrap_interval(

@@ -1,10 +1,11 @@
 """Studies: tables and figures of the papers computed for one's own benchmark.
 
-To add one, write a file (of any name) with a subclass of `Study` and decorate it with
-``@studies.register("name")``. Its figures come from `Evidence`, which the stage gathers; the
-papers' figures are in ``published.toml``, under the study's name, and are shown with them by row
-and column. `tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study``
-shows it.
+To add one, write a file (of any name) with a function from `Evidence`, which the stage gathers, to
+figures, and decorate it with ``@studies.register("name")``. It raises `StudyError` where evidence
+is missing, and `SourceError` where a file is malformed. Its docstring is its title, and says how
+the figures are computed. Of what the papers print, ``published.toml`` has both instead, with the
+papers' figures, which are shown with ours by row and column.
+`tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study`` shows it.
 """
 
 from tasks.studies._evidence import (
@@ -16,16 +17,8 @@ from tasks.studies._evidence import (
     Missing,
     have,
 )
-from tasks.studies._published import (
-    PublishedFigure,
-    absent_figures,
-    paper_conditions,
-    paper_titles,
-    published_figures,
-    published_name,
-    study_order,
-)
-from tasks.studies._study import Figure, Study, studies
+from tasks.studies._published import PublishedFigure, published
+from tasks.studies._study import Figure, studies, study_text
 
 __all__ = [
     "Annotator",
@@ -36,13 +29,8 @@ __all__ = [
     "Mean",
     "Missing",
     "PublishedFigure",
-    "Study",
-    "absent_figures",
     "have",
-    "paper_conditions",
-    "paper_titles",
-    "published_figures",
-    "published_name",
+    "published",
     "studies",
-    "study_order",
+    "study_text",
 ]

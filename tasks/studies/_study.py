@@ -1,11 +1,11 @@
-"""The base of all studies, their figures, and the registry."""
+"""The figures of studies, and the registry."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
 
 from infra.records import Record
 from infra.registry import Registry
 from tasks.studies._evidence import Evidence
+from tasks.studies._published import StudyText, published
 
 
 class Figure(Record):
@@ -26,27 +26,14 @@ class Figure(Record):
     note: str = ""
 
 
-class Study:
-    """Base of all studies.
-
-    Attributes:
-        title: Of the table or figure.
-        reading: How the figures are computed, and which choices the papers leave open.
-        command: The command that computes it, with the files that it needs.
-    """
-
-    title: ClassVar[str]
-    reading: ClassVar[str]
-    command: ClassVar[str] = "cosqa study"
-
-    def figures(self, evidence: Evidence) -> Sequence[Figure]:
-        """Return the figures.
-
-        Raises:
-            StudyError: Their evidence is missing.
-            SourceError: A file that they are computed from is malformed.
-        """
-        raise NotImplementedError
+studies: Registry[Callable[[Evidence], Sequence[Figure]]] = Registry(
+    "study", "tasks.studies", one_per_file=False
+)
 
 
-studies: Registry[type[Study]] = Registry("study", "tasks.studies", one_per_file=False)
+def study_text(name: str) -> StudyText:
+    """Return the text of a study; where the papers have none of its name, its docstring's."""
+    if known := published().studies.get(name):
+        return known
+    title, _, reading = (studies.get(name).__doc__ or "").partition("\n")
+    return StudyText(title=title.removesuffix("."), reading=" ".join(reading.split()))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from tasks.studies import Annotator, Evidence, Figure, Study, have, published_name, studies
+from tasks.studies import Annotator, Evidence, Figure, have, published, studies
 
 # Configuration → its row in Table VI: PS screener, TPG writer, TE executor, BF fixer, FA arbiter.
 _ABLATION = {
@@ -20,33 +20,17 @@ _CRITERIA = {"v1-half": "50 %", "v1-exact": "exact"}
 
 
 @studies.register("annotators")
-class Annotators(Study):
-    """Accuracy of annotators."""
-
-    title = "Annotators against known labels"
-    reading = (
-        "Accuracy over the pairs of the file; an undecided pair is not right. Agents are "
-        "configuration paper, single models are configuration single, and the first version's are "
-        "v1-exact and v1-half. Human figures are the mean over the people of a file, by the "
-        "criterion of the agents in it; without agents of the first version they are of people "
-        "without test programs."
-    )
-    command = (
-        "cosqa compare-annotators --truth FILE --output compared.json, then "
-        "cosqa study --annotators compared.json"
-    )
-
-    def figures(self, evidence: Evidence) -> Sequence[Figure]:
-        """Return the accuracy of each annotator that the files have, by the papers' names."""
-        annotators = have(evidence.annotators)
-        files = dict.fromkeys(item.file for item in annotators)
-        people = [
-            figure
-            for file in files
-            for figure in _of_people([item for item in annotators if item.file == file])
-        ]
-        figures = [figure for item in annotators if item.model for figure in _of_agents(item)]
-        return [*people, *figures]
+def annotators(evidence: Evidence) -> Sequence[Figure]:
+    """Return the accuracy of each annotator that the files have, by the papers' names."""
+    scored = have(evidence.annotators)
+    files = dict.fromkeys(item.file for item in scored)
+    people = [
+        figure
+        for file in files
+        for figure in _of_people([item for item in scored if item.file == file])
+    ]
+    figures = [figure for item in scored if item.model for figure in _of_agents(item)]
+    return [*people, *figures]
 
 
 def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
@@ -77,7 +61,7 @@ def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
 
 
 def _of_agents(item: Annotator) -> Iterator[Figure]:
-    model, differs = published_name(item.model.rpartition("/")[2].lower())
+    model, differs = published().name_of(item.model.rpartition("/")[2].lower())
     note = f"{item.model}: {differs}" if differs else item.model
     if item.configuration in _CRITERIA:
         criterion = _CRITERIA[item.configuration]

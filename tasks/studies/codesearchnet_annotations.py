@@ -6,27 +6,15 @@ from math import isnan
 
 from tasks.inputs.challenge import Grade, Grades, is_right, read_grades
 from tasks.statistics.agreement import cohen_kappa
-from tasks.studies import Evidence, Figure, Study, have, studies
+from tasks.studies import Evidence, Figure, have, studies
 
 _NAMES = {"javascript": "JavaScript", "php": "PHP"}
 
 
 @studies.register("codesearchnet-annotations")
-class CodeSearchNetAnnotations(Study):
-    """Annotations of CodeSearchNet's challenge."""
-
-    title = "Annotations of the CodeSearchNet challenge"
-    reading = (
-        "Rows of annotationStore.csv by language and grade; graded twice or more are the functions "
-        "that a query has several rows for. The file names no annotator: kappa is between the "
-        "first two rows of each of these. A pair is right where an annotator graded it 3: CoSQA+ "
-        "does not print its rule, and this one gives its counts for Python."
-    )
-    command = "cosqa study --annotation-store annotationStore.csv"
-
-    def figures(self, evidence: Evidence) -> Sequence[Figure]:
-        """Return the counts of each language and of all."""
-        return annotation_figures(read_grades(have(evidence.annotation_store)))
+def codesearchnet_annotations(evidence: Evidence) -> Sequence[Figure]:
+    """Return the counts of each language and of all."""
+    return annotation_figures(read_grades(have(evidence.annotation_store)))
 
 
 def annotation_figures(grades: Grades) -> list[Figure]:

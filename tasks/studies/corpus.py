@@ -8,7 +8,7 @@ from tasks.corpus.functions import OF_FILES
 from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
 from tasks.filters.technical_keywords import KEYWORD
 from tasks.sources.codesearchnet import NO_QUERY
-from tasks.studies import Evidence, Figure, Study, studies
+from tasks.studies import Evidence, Figure, studies
 
 _OF_QUERIES = {REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN, KEYWORD}
 _OF_LABELS = {CONFLICT, REPEATED_LABEL, LABEL_OF_DROPPED, LABEL_ELSEWHERE}
@@ -16,35 +16,25 @@ _OF_OTHERS = _OF_QUERIES | _OF_LABELS | OF_FILES  # than functions
 
 
 @studies.register("corpus")
-class Corpus(Study):
-    """Sizes of the collection."""
+def corpus(evidence: Evidence) -> Sequence[Figure]:
+    """Return the number of queries, of functions read and kept, and of each reason to drop.
 
-    title = "Queries and functions"
-    reading = (
-        "Functions read are those kept and those that a rule of the source dropped, not the "
-        "queries, labels and files that were; equal texts are one function here."
-    )
-    command = "cosqa collect, then cosqa study"
-
-    def figures(self, evidence: Evidence) -> Sequence[Figure]:
-        """Return the number of queries, of functions read and kept, and of each reason to drop.
-
-        Functions by language, with and without documentation, have columns of their own, as in the
-        table of CodeSearchNet's corpus (arXiv 1909.09436).
-        """
-        facts = evidence.collection
-        left_out = (number for rule, number in facts.dropped.items() if rule not in _OF_OTHERS)
-        items = {
-            "queries": facts.queries,
-            "functions read": facts.codes + sum(left_out),
-            "functions kept": facts.codes,
-            **{f"dropped: {rule}": number for rule, number in facts.dropped.items()},
-        }
-        figures = [Figure(row=row, column="items", value=number) for row, number in items.items()]
-        documented, others = map(sum, zip((0, 0), *facts.documented.values(), strict=True))
-        counts = facts.documented | {"all languages": (documented, others)}
-        return figures + [
-            Figure(row=f"functions in {language}", column=column, value=number)
-            for language, (documented, others) in counts.items()
-            for column, number in (("with documentation", documented), ("all", documented + others))
-        ]
+    Functions by language, with and without documentation, have columns of their own, as in the
+    table of CodeSearchNet's corpus (arXiv 1909.09436).
+    """
+    facts = evidence.collection
+    left_out = (number for rule, number in facts.dropped.items() if rule not in _OF_OTHERS)
+    items = {
+        "queries": facts.queries,
+        "functions read": facts.codes + sum(left_out),
+        "functions kept": facts.codes,
+        **{f"dropped: {rule}": number for rule, number in facts.dropped.items()},
+    }
+    figures = [Figure(row=row, column="items", value=number) for row, number in items.items()]
+    documented, others = map(sum, zip((0, 0), *facts.documented.values(), strict=True))
+    counts = facts.documented | {"all languages": (documented, others)}
+    return figures + [
+        Figure(row=f"functions in {language}", column=column, value=number)
+        for language, (documented, others) in counts.items()
+        for column, number in (("with documentation", documented), ("all", documented + others))
+    ]

@@ -7,38 +7,26 @@ import numpy as np
 
 from infra.errors import StudyError
 from tasks.statistics.agreement import average_variance, cronbach_alpha
-from tasks.studies import Evidence, Figure, Mean, Study, have, studies
+from tasks.studies import Evidence, Figure, Mean, have, studies
 
 GROUPS = (2, 3, 4, 5)
 METRICS = ("MRR", "MAP", "MMRR")
 
 
 @studies.register("matches-and-scores")
-class MatchesAndScores(Study):
-    """Scores by number of matches."""
-
-    title = "Scores of queries with 2, 3, 4 and 5 matches"
-    reading = (
-        "Means over the queries with so many matches. Cronbach's alpha has the four groups as "
-        "subjects and the methods as items, which gives the paper's .956 on its Table 8. The "
-        "variance is that of a method's four means, averaged over the methods, with divisor 3 "
-        "(sample) and 4 (population)."
-    )
-    command = "cosqa publish, then cosqa study --method NAME"
-
-    def figures(self, evidence: Evidence) -> Sequence[Figure]:
-        """Return the methods' means in each group, and each metric's alpha and variances."""
-        scores = have(evidence.group_scores)
-        figures = [
-            Figure(row=method, column=f"{metric}, {group} matches", value=mean.value, n=mean.n)
-            for method, by_metric in scores.items()
-            for metric in METRICS
-            for group, mean in by_metric.get(metric, {}).items()
-            if group in GROUPS
-        ]
-        if not figures:
-            raise StudyError("no scored query of the benchmark has 2, 3, 4 or 5 matches")
-        return [*figures, *(each for metric in METRICS for each in _consistency(metric, scores))]
+def matches_and_scores(evidence: Evidence) -> Sequence[Figure]:
+    """Return the methods' means in each group, and each metric's alpha and variances."""
+    scores = have(evidence.group_scores)
+    figures = [
+        Figure(row=method, column=f"{metric}, {group} matches", value=mean.value, n=mean.n)
+        for method, by_metric in scores.items()
+        for metric in METRICS
+        for group, mean in by_metric.get(metric, {}).items()
+        if group in GROUPS
+    ]
+    if not figures:
+        raise StudyError("no scored query of the benchmark has 2, 3, 4 or 5 matches")
+    return [*figures, *(each for metric in METRICS for each in _consistency(metric, scores))]
 
 
 def _consistency(

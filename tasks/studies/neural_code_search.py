@@ -2,32 +2,22 @@
 
 from collections.abc import Sequence
 
-from tasks.studies import Evidence, Figure, Study, have, studies
+from tasks.studies import Evidence, Figure, have, studies
 from tasks.suites.neural_code_search import read_score_sheet, score_sheet
 
 
 @studies.register("neural-code-search")
-class NeuralCodeSearchTable(Study):
-    """Methods of Neural Code Search."""
-
-    title = "Methods of Neural Code Search"
-    reading = (
-        "Questions with a right result among the first 1, 5 and 10, and the mean reciprocal rank "
-        "over all questions. Two cells of the paper's table differ from the published sheet."
-    )
-    command = "cosqa study --score-sheet score_sheet.csv"
-
-    def figures(self, evidence: Evidence) -> Sequence[Figure]:
-        """Return the figures of each method of the sheet."""
-        scores = score_sheet(read_score_sheet(have(evidence.score_sheet)))
-        return [
-            figure
-            for method, row in scores.items()
-            for figure in (
-                *(
-                    Figure(row=method, column=f"Answered@{depth}", value=number, n=row.questions)
-                    for depth, number in row.answered.items()
-                ),
-                Figure(row=method, column="MRR", value=row.reciprocal_rank, n=row.questions),
-            )
-        ]
+def neural_code_search(evidence: Evidence) -> Sequence[Figure]:
+    """Return the figures of each method of the sheet."""
+    scores = score_sheet(read_score_sheet(have(evidence.score_sheet)))
+    return [
+        figure
+        for method, row in scores.items()
+        for figure in (
+            *(
+                Figure(row=method, column=f"Answered@{depth}", value=number, n=row.questions)
+                for depth, number in row.answered.items()
+            ),
+            Figure(row=method, column="MRR", value=row.reciprocal_rank, n=row.questions),
+        )
+    ]

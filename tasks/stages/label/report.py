@@ -12,7 +12,7 @@ from tasks.stages.estimate import read_report
 from tasks.stages.label.agents import AgentsBesidePeople
 from tasks.stages.label.results import LabelResults
 from tasks.statistics.intervals import Interval
-from tasks.studies import PublishedFigure, published_figures
+from tasks.studies import PublishedFigure, published
 
 _SHOWN = 20
 
@@ -84,12 +84,12 @@ def _agents(found: AgentsBesidePeople, criterion: Criterion) -> Iterator[Block]:
     [both] = found.agreement.each_two
     alpha = _interval(found.agreement.alpha)
     yield f"agents and majority: alpha {alpha}, kappa {_interval(both.kappa)}"
-    published = [
+    beside = [
         f"{each.row}, {each.column} {each.value} ({each.source})"
-        for each in published_figures()
+        for each in published().figures
         if _is_beside(each, criterion)
     ]
-    yield f"published: {'; '.join(published)}"
+    yield f"published: {'; '.join(beside)}"
     if not (test := found.alt_test):
         yield "may the agents stand in for a person? The test needs three people who are done"
         return
@@ -126,21 +126,20 @@ def orders_document(results: LabelResults, estimate: Path) -> Document:
     by_people = " > ".join(f"{name} ({people[name]:.4g})" for name in first)
     by_kape = " > ".join(f"{name} ({scores[name]:.4g})" for name in second)
     is_same = "the same order" if first == second else "another order"
-    published = [
+    beside = [
         f"{each.row} {each.column} {each.value} ({each.source})"
-        for each in published_figures()
-        if each.command.startswith("cosqa label sample --answers")
+        for each in published().figures
+        if each.study == "kape-people"
     ]
     lines = [f"by people: {by_people}", f"by KAPE: {by_kape}: {is_same}"]
-    return Document("", [*lines, f"published: {'; '.join(published)}"])
+    return Document("", [*lines, f"published: {'; '.join(beside)}"])
 
 
 def _is_beside(figure: PublishedFigure, criterion: Criterion) -> bool:
     """Return True if a published figure is of agents or people by a criterion."""
     if criterion == "half":
         return figure.column.endswith("50 %") and "human" in figure.row
-    is_alpha = figure.column == "Krippendorff's alpha" and figure.command.startswith("cosqa label")
-    return is_alpha or (figure.study, figure.row) == ("annotators", "agents")
+    return figure.study == "agreement" or (figure.study, figure.row) == ("annotators", "agents")
 
 
 def _interval(value: Interval) -> str:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_kape
 from tasks.runtime.progress import progress
+from tasks.runtime.references import FileReference
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import TextVectors
 
@@ -27,20 +29,17 @@ _LONGEST = 120  # of a folder's name
 _VERSION = "9"  # raised when the same pairs and vectors would give other figures
 
 
-class StudyData:
-    """Training, validation and test pairs, read from their folder once, on demand.
+@dataclass
+class StudyData(FileReference):
+    """Training, validation and test pairs.
 
-    Args:
+    Attributes:
         name: The data set's name in tables.
         folder: Holds the training and the test pairs, and maybe validation pairs.
     """
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name = name
-        self.folder = folder
-
-    def __reduce__(self) -> tuple[type["StudyData"], tuple[str, Path]]:
-        return StudyData, (self.name, self.folder)
+    name: str
+    folder: Path
 
     @cached_property
     def training(self) -> Pairs:

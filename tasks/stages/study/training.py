@@ -7,21 +7,20 @@ import numpy as np
 
 from infra.settings import PublishSettings, Settings
 from tasks.benchmarks.benchmark import qrels_of
-from tasks.metrics import evaluate
-from tasks.reports.training_study import (
+from tasks.reports.training import (
     AS_IT_IS,
     DEV,
     METRICS,
     PAIRS,
     Place,
     TrainingStudyReport,
-    study_figures,
+    training_figures,
     training_study_document,
 )
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
 from tasks.runtime.input_checks import check_training
-from tasks.stages.leaderboard import read_rankings
+from tasks.stages.leaderboard import query_values, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.stages.study.kape import folder_name
 from tasks.stages.study.report import REPORT
@@ -56,10 +55,7 @@ def write_training_study(
     seeds: dict[int, None] = {}
     for place, run in zip(places, runs, strict=True):
         (rankings,) = read_rankings(benchmarks[place.test], [run]).values()
-        scores = evaluate(rankings, qrels[place.test], metrics)
-        values = {
-            name: np.array([of[query] for query in sorted(of)]) for name, of in scores.items()
-        }
+        values = query_values(rankings, qrels[place.test], metrics)
         if place.data != AS_IT_IS:
             training = read_training(folder / "encoders" / run.method)
             history = training.history
@@ -67,7 +63,7 @@ def write_training_study(
             values |= {DEV + history.metric: np.array([dev]), PAIRS: np.array([training.pairs])}
             seeds[training.description.recipe.seed] = None
         tested.append((place, values))
-    report = TrainingStudyReport(seeds=tuple(seeds), figures=study_figures(tested))
+    report = TrainingStudyReport(seeds=tuple(seeds), figures=training_figures(tested))
     names = list(dict.fromkeys(place.data for place in places if place.data != AS_IT_IS))
     written = folder / "training-studies" / folder_name(names)
     files = {REPORT: report.model_dump_json(indent=1)}

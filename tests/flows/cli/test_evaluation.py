@@ -1,5 +1,6 @@
 """Laws of what the commands that measure print."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from tasks.reports.corrected import CorrectedFigure, CorrectedScores
 from tasks.reports.diff import ScoreChange, difference, difference_document
 from tasks.reports.leaderboard import Leaderboard
 from tasks.reports.study import build_report
+from tasks.reports.text import NONE
 from tasks.stages.diff import WrittenDifference
 from tasks.stages.leaderboard import WrittenLeaderboard
 from tasks.stages.study.report import REPORT
+from tasks.statistics.intervals import Interval
 from tests.fakes.studies import full_evidence
 from tests.tasks.reports.diff.cases import AFTER, BEFORE
 from tests.tasks.reports.leaderboard.cases import leaderboard
@@ -27,8 +30,15 @@ def test_every_line_of_a_study_fits_into_80_columns(
     (tmp_path / REPORT).write_text(report.model_dump_json())
     print_study(tmp_path)
     printed = capsys.readouterr().out
-    missing, _, computed = printed.partition("more on the page:")
-    assert max(map(len, printed.splitlines()[:-1])) <= 80
+    found, _, rest = printed.partition("Not computed here")
+    missing, _, computed = rest.partition("more on the page:")
+    assert [line.split() for line in found.splitlines() if line.startswith("codes, bench")] == [
+        ["codes,", "benchmark", "500", "132,952", "-132,452", NONE],
+        ["codes,", "benchmark", "500", "51,516", NONE, NONE],
+    ]
+    assert computed.rstrip().endswith(f"study: {tmp_path / 'study.html'}")
+    lines = [line for line in printed.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
     assert "Overlap of a single encoder" in " ".join(computed.split())
     assert "Snippets of StaQC: these are figures of another command" in " ".join(missing.split())
 
@@ -41,6 +51,13 @@ def print_board(board: Leaderboard, corrected: CorrectedScores | None = None) ->
     print_leaderboard(
         WrittenLeaderboard(folder=FOLDER, before=board, unjudged=0, corrected=corrected)
     )
+
+
+def test_one_empty_line_stands_between_sections(capsys: pytest.CaptureFixture[str]) -> None:
+    print_board(leaderboard())
+    printed = capsys.readouterr().out
+    assert "\n\nUnjudged results\n" in printed
+    assert "\n\n\n" not in printed
 
 
 def board(methods: int) -> Leaderboard:
@@ -57,10 +74,7 @@ def board(methods: int) -> Leaderboard:
             update={
                 "letter": letters[place],
                 "method": f"bag-of-words+tf-idf+bm25+all-MiniLM-L6-v2+encoder-{place}",
-                "cells": {
-                    name: cell.model_copy(update={"surpasses": lower(place)})
-                    for name in first.metrics
-                },
+                "cells": {name: replace(cell, surpasses=lower(place)) for name in first.metrics},
             }
         )
         for place in range(methods)
@@ -107,9 +121,11 @@ def test_corrected_figures_are_printed_with_their_intervals(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     good = CorrectedFigure(
-        metric="MRR", method="good", by_labels=0.5, mean=0.4, low=0.35, high=0.45
+        metric="MRR", method="good", by_labels=0.5, corrected=Interval(0.4, 0.35, 0.45)
     )
-    share = good.model_copy(update={"metric": "share of matches", "method": "", "mean": 0.25})
+    share = CorrectedFigure(
+        metric="share of matches", by_labels=0.5, corrected=Interval(0.25, 0.35, 0.45)
+    )
     corrected = CorrectedScores(
         queries=100, sampled_queries=1, pairs=500, sampled_pairs=50, figures=(good, share)
     )  # fmt: skip

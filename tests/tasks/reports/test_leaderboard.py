@@ -132,6 +132,10 @@ def test_the_speed_of_methods_is_shown_where_it_was_measured() -> None:
     assert "| 40 | 0.61 | 0.00123 | 8 | API |" in page
     assert "|  |  |  | 1 |  |" in page
     assert "encoded by" not in shown(one, one), "their speeds compare"
+    about = words.partition("## Which to take")[2]
+    assert "queries a second: ranking alone" in about
+    assert "MB:" not in about
+    assert "US\\$ for 1,000 texts: of this benchmark's codes" in page
 
 
 def test_every_query_has_a_row_for_every_method() -> None:
@@ -202,6 +206,7 @@ def test_the_table_has_a_column_of_mutants_where_the_benchmark_has_any() -> None
     plain, more = (
         markdown_page(leaderboard_document(board)) for board in (leaderboard(), with_shares)
     )
-    assert "| above mutants" not in plain
+    assert "above mutants" not in plain
+    assert "above mutants: share of right codes" in more
     assert "| above mutants" in more
     assert more.count("0.250") == len(rows)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.reports.document import Figure
+from tasks.reports.document import Figure, Table
 from tasks.reports.figures import Dots
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.study import (
@@ -18,7 +18,7 @@ from tasks.reports.study import (
     study_document,
 )
 from tasks.reports.text import NONE
-from tasks.studies import CollectionFacts, Evidence, Missing, published_figures, studies
+from tasks.studies import CollectionFacts, Evidence, Missing, published, studies
 from tests.fakes.studies import CONDITIONS, full_evidence
 
 NOTHING = CollectionFacts(queries=0, codes=0, dropped={})
@@ -41,7 +41,7 @@ def test_every_published_figure_stands_on_the_page_once(report: StudyReport) -> 
         for line in section.lines
         if line.published is not None
     ]
-    typed = [(each.row, each.column, each.source, each.value) for each in published_figures()]
+    typed = [(each.row, each.column, each.source, each.value) for each in published().figures]
     assert sorted(shown) == sorted(typed)
     page = html_page(study_document(report))
     assert all(f"{section.title}".replace("'", "&#39;") in page for section in report.sections)
@@ -145,6 +145,20 @@ def test_text_that_is_not_ours_is_escaped(tmp_path: Path) -> None:
     assert "a &lt;title&gt;" in page
     markdown = markdown_page(study_document(report))
     assert "<script>" not in markdown
+
+
+def test_figures_that_papers_print_too_stand_together_above_all(tmp_path: Path) -> None:
+    full = study_document(build_report(full_evidence(tmp_path), "t", "now")).sections[0]
+    [table] = full.blocks
+    assert isinstance(table, Table)
+    rows = [row for row in table.rows if row[0] == "pairs, benchmark"]
+    assert rows == [
+        ("pairs, benchmark", "800", "412,080", "-411,280", NONE, "v2, Table II"),
+        ("pairs, benchmark", "800", "108,896", NONE, NONE, "v1, Table 1"),
+    ]
+    assert all(NONE not in row[1:3] for row in table.rows)
+    none = markdown_page(study_document(build_report(Evidence({}, NOTHING), "t", "now")))
+    assert "| queries, items | 0 | 20,604 |" in none
 
 
 def test_differences_are_taken_from_papers_of_the_same_corpus_alone(tmp_path: Path) -> None:

@@ -2,21 +2,24 @@
 
 import re
 
+import numpy as np
 import pytest
 
+from tasks.reports.document import plain_text
 from tasks.reports.figures import Points
-from tasks.reports.leaderboard import MethodScores
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
 from tasks.reports.training import (
     GAINED,
+    Place,
     TrainingReport,
     epoch_figures,
     epochs_table,
-    gains_of,
-    gains_table,
+    figure_tables,
     training_document,
+    training_figures,
 )
+from tasks.statistics import Values
 from tasks.training.encoder import Description
 from tasks.training.job import History
 from tasks.training.recipes import RECIPES
@@ -36,37 +39,57 @@ def report(**changes: object) -> TrainingReport:
     )  # fmt: skip
     whole = TrainingReport(
         name="mine", description=description, pairs=1234, dropped=7, dev_queries=9,
-        history=history, tested="t", gains=gains_of("mine", SCORES),
+        history=history, tested="t", gains=training_figures(SCORES, of_one=True),
     )  # fmt: skip
     return whole.model_copy(update=changes)
 
 
-def scores(method: str, *values: float) -> MethodScores:
-    by_query = {f"q{number}": value for number, value in enumerate(values)}
-    return MethodScores(method=method, values=dict.fromkeys(GAINED, by_query), judged=1.0)
+def scores(place: Place, *values: float) -> tuple[Place, dict[str, Values]]:
+    return place, dict.fromkeys(GAINED, np.array(values))
 
 
-SCORES = [scores("minilm", 0.0, 0.5, 0.5, 0.0), scores("mine", 0.5, 1.0, 0.5, 0.0)]
+SCORES = [
+    scores(Place("t", "minilm"), 0.0, 0.5, 0.5, 0.0),
+    scores(Place("t", "bm25"), 0.0, 0.0, 0.0, 0.0),
+    scores(Place("t", "minilm", "docs"), 0.5, 1.0, 0.5, 0.0),
+]
 
 
-def test_gains_are_of_the_same_queries_with_an_interval() -> None:
-    gains = gains_of("mine", SCORES)
-    assert [(gain.method, gain.metric) for gain in gains] == [("minilm", name) for name in GAINED]
-    for gain in gains:
-        assert (gain.before, gain.after) == pytest.approx((0.25, 0.5))
-        assert gain.difference is not None
-        assert gain.difference.mean == pytest.approx(0.25)
-        assert gain.difference.low <= 0.25 <= gain.difference.high
-    alone = gains_of("mine", SCORES[1:])
-    assert [(gain.method, gain.difference) for gain in alone] == [("mine", None)] * len(GAINED)
-    assert [gain.after for gain in alone] == [gain.after for gain in gains]
+def test_gains_over_base_and_other_methods_are_of_the_same_queries_with_an_interval() -> None:
+    figures = training_figures(SCORES, of_one=True)
+    gains = [each for each in figures if each.less]
+    assert [(each.less, each.name) for each in gains] == [
+        (other, name) for other in ("none", "bm25") for name in GAINED
+    ]
+    for gain, expected in zip(gains, [0.25] * 3 + [0.5] * 3, strict=True):
+        assert gain.place == Place("t", "minilm", "docs")
+        assert gain.interval.mean == pytest.approx(expected)
+        assert gain.interval.low <= expected <= gain.interval.high
+    means = {(each.place.base, each.place.data): each.interval.mean
+             for each in figures if not each.less}  # fmt: skip
+    assert means == {("minilm", "none"): 0.25, ("bm25", "none"): 0.0, ("minilm", "docs"): 0.5}
+    alone = training_figures(SCORES[2:], of_one=True)
+    assert [(each.less, each.interval.mean) for each in alone] == [("", 0.5)] * len(GAINED)
 
 
-def test_the_table_has_a_row_for_each_gain() -> None:
-    table = gains_table(report())
-    assert {len(row) for row in table.rows} == {len(table.header)}
-    assert table.rows[0][:5] == ("minilm", "NDCG@10", "0.2500", "0.5000", "+0.2500")
+def test_each_metric_has_a_table_of_scores_and_gains() -> None:
+    tables = figure_tables(report().gains)
+    assert [table.caption for table in tables] == [f"{name}, test queries: t" for name in GAINED]
+    for table in tables:
+        assert {len(row) for row in table.rows} == {len(table.header)}
+    rows = {plain_text(row[0]): plain_text(row[1]) for row in tables[0].rows}
+    assert list(rows) == [
+        "minilm, none", "bm25, none", "minilm, docs", "minilm, docs less none",
+        "minilm, docs less bm25",
+    ]  # fmt: skip
+    assert rows["minilm, docs less none"].startswith("0.2500 [")
     assert "It was not tested." in markdown_page(training_document(report(gains=())))
+
+
+def test_its_figures_stand_under_base_and_data() -> None:
+    assert report().place("bench") == Place("bench", "minilm", HOSTILE)
+    bare = report().description.model_copy(update={"base": {}, "kind": "ncs"})
+    assert report(description=bare).place("bench") == Place("bench", "ncs", HOSTILE)
 
 
 def test_the_page_has_base_recipe_data_and_licences() -> None:

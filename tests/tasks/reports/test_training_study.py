@@ -8,17 +8,16 @@ import pytest
 from tasks.reports.document import plain_text
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
-from tasks.reports.training_study import (
-    COMMAND,
+from tasks.reports.training import (
     Place,
     TrainingStudyReport,
-    study_figures,
-    study_tables,
+    figure_tables,
+    training_figures,
     training_study_document,
 )
 from tasks.statistics import Values
 from tasks.statistics.intervals import bootstrap_interval
-from tasks.studies import published_figures
+from tasks.studies import published
 
 BASE = "codebert-search"
 NAMES = ("none", "cosqa", "cosqa-plus")
@@ -36,7 +35,7 @@ def report(seeds: int = 3, test: str = "bench") -> TrainingStudyReport:
     places = [Place(test or name, BASE, name) for name in NAMES[1:]]
     tested = [(Place(test, BASE), values_of(Place(test, BASE), 0))] if test else []
     tested += [(place, values_of(place, seed)) for place in places for seed in range(seeds)]
-    return TrainingStudyReport(seeds=tuple(range(seeds)), figures=study_figures(tested))
+    return TrainingStudyReport(seeds=tuple(range(seeds)), figures=training_figures(tested))
 
 
 def means(data: str, seeds: int = 3) -> Values:
@@ -75,11 +74,13 @@ def test_one_seed_has_the_bootstrap_over_queries_of_paired_differences() -> None
 
 def rows_of(found: TrainingStudyReport) -> dict[tuple[str, str, str], Sequence[str]]:
     """Return (name of the table, row, source) → ours, published, difference, n."""
-    return {
-        (table.caption, plain_text(row[0]), plain_text(row[-1])): [*map(plain_text, row[1:-1])]
-        for table in study_tables(found)
-        for row in table.rows
-    }
+    rows: dict[tuple[str, str, str], Sequence[str]] = {}
+    for table in figure_tables(found.figures):
+        for row in table.rows:
+            cells = dict(zip(table.header, map(plain_text, row), strict=True))
+            key = (table.caption, cells.pop("figure"), cells.pop("published in", ""))
+            rows[key] = [*cells.values()]
+    return rows
 
 
 def test_a_score_stands_with_its_gain_dev_score_and_pairs() -> None:
@@ -87,7 +88,7 @@ def test_a_score_stands_with_its_gain_dev_score_and_pairs() -> None:
     mean, low, high = interval(report(), "cosqa", "none")
     gain = rows["MRR, test queries: bench", f"{BASE}, cosqa less none", ""]
     assert gain == [f"{mean:.4f} [{low:.4f}, {high:.4f}]", NONE, NONE, "3"]
-    assert rows["pairs, test queries: bench", f"{BASE}, cosqa", ""] == ["1,234", NONE, "3"]
+    assert rows["pairs, test queries: bench", f"{BASE}, cosqa", ""] == ["1,234", "3"]
     dev = [name for table, name, _ in rows if table == "dev MRR, test queries: bench"]
     assert dev == [f"{BASE}, cosqa", f"{BASE}, cosqa-plus"], "the base was not trained"
 
@@ -107,12 +108,12 @@ def test_a_published_figure_stands_next_to_ours_where_base_and_data_have_its_nam
     assert row[1:3] == ["0.9660", f"{ours - 0.966:+.4f}"]
     assert rows["MRR, test queries: bench", "v1, Table 2"][1] == "0.9620"
     place, one = Place("ruby", "roberta-base", "ruby"), {"dev MRR": np.ones(1), "MRR": np.ones(2)}
-    kape = TrainingStudyReport(seeds=(1,), figures=study_figures([(place, one)]))
+    kape = TrainingStudyReport(seeds=(1,), figures=training_figures([(place, one)]))
     assert [row[1] for row in rows_of(kape).values()] == ["0.6214", "0.5717"]
 
 
 def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> None:
-    for table in study_tables(report()):
+    for table in figure_tables(report().figures):
         assert {len(row) for row in table.rows} == {len(table.header)}, table.caption
     document = training_study_document(report())
     for text in (html_page(document), markdown_page(document)):
@@ -125,8 +126,8 @@ def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> No
 def test_the_papers_tables_say_what_the_papers_conclude_of_them() -> None:
     """CoSQA+ gives more than CoSQA; MMRR is no more than MRR; KAPE's models keep their order."""
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for each in published_figures():
-        if each.command == COMMAND:
+    for each in published().figures:
+        if each.study == "training":
             found.setdefault((each.source, each.row), {})[each.column] = float(each.value)
     cosqa = [of for (source, _), of in found.items() if not source.startswith("kape")]
     assert len(cosqa) == 4

@@ -6,9 +6,11 @@ Covers `infra.settings`.
 import logging
 import pickle
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +25,7 @@ from infra.settings import (
     Settings,
 )
 from infra.store import Database, benchmarks, vectors
+from infra.store.vectors import StoredVectors
 from tasks.benchmarks import (
     Benchmark,
     write_benchmark,
@@ -237,6 +240,32 @@ def test_an_open_benchmark_reads_its_folder_once_and_travels_as_a_reference(
     received = pickle.loads(sent)
     assert received.published == export.published
     assert received.content == content
+
+
+def test_a_leaderboard_looks_up_no_vectors_that_its_scoring_has_found(
+    tmp_path: Path, database: Database, export: OpenBenchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, looked_up = encoder_key("minilm"), Counter[str]()
+
+    def embed(_: Embedding, __: str, kind: vectors.Kind, texts: Mapping[str, str]) -> None:
+        rows = np.full((len(texts), 4), 0.5, np.float32)
+        add_file(database, key, kind, f"{key}/{kind}.arrow", list(texts), rows)
+
+    class Counting(StoredVectors):
+        def __init__(self, *given: Any) -> None:
+            looked_up[given[2]] += 1
+            super().__init__(*given)
+
+    monkeypatch.setattr("tasks.stages.vectors.embed_texts", embed)
+    monkeypatch.setattr("tasks.stages.vectors.StoredVectors", Counting)
+    scoring = settings_in(tmp_path)
+    score_method.fn(database, export, "minilm", scoring)
+    assert looked_up["code"] == 2, "what is missing, and what was embedded"
+    found = leaderboard._speeds(database, export, ["minilm"], scoring)
+    again = leaderboard._speeds(database, OpenBenchmark(export.published), ["minilm"], scoring)
+    assert looked_up["code"] == 3, "once more, where another run has scored it"
+    assert found == again
+    assert found["minilm"].megabytes == len(export.content.codes) * 4 * 4 / 1e6
 
 
 def test_the_time_of_a_ranking_is_without_that_of_its_vectors(

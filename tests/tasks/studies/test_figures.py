@@ -113,7 +113,7 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[float, int | None]]] = {
 
 
 def computed(study: str, evidence: object) -> dict[tuple[str, str], Figure]:
-    figures = studies.get(study)().figures(evidence)  # type: ignore[arg-type]
+    figures = studies.get(study)(evidence)  # type: ignore[arg-type]
     return {(figure.row, figure.column): figure for figure in figures}
 
 
