@@ -105,7 +105,7 @@ class StoredCollection(Record):
 
     Attributes:
         is_annotated: Whether the agents annotate its pairs.
-        stamp: Of the inputs that it was read from.
+        input_digest: Of the inputs that it was read from.
     """
 
     name: str
@@ -113,4 +113,4 @@ class StoredCollection(Record):
     queries: int
     codes: int
     is_annotated: bool
-    stamp: str
+    input_digest: str

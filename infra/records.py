@@ -401,7 +401,7 @@ class Annotation(Vote):
     ``path`` names the way through Algorithm 1, for counting.
 
     Attributes:
-        language: The code's, by its registered name; not stored but in ``met``.
+        language: The code's, by its registered name; not stored but in ``roles_asked``.
         support: What the label rests on: reading alone (``screened``), a test program that passed
             the gates and says what the label says (``valid_oracle``) or the contrary
             (``overruled``), one that failed them (``void_oracle``), agents that ran no gates
@@ -426,7 +426,7 @@ class Annotation(Vote):
     seconds: float = 0.0
 
     @property
-    def met(self) -> str:
+    def roles_asked(self) -> str:
         """The agents asked, ``box`` if a program ran, and a language but Python, sorted."""
         parts = {call.role for call in self.calls} | ({"box"} if self.executions else set())
         return ",".join(sorted(parts | {self.language} - {"", "python"}))

@@ -73,7 +73,7 @@ def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:
     before = failures.get((*item.key, item.recipe_id), 0)
     left_out = {"calls", "executions", "annotator", "replicate", "kind", "language"}
     return item.model_dump(exclude=left_out) | {
-        "met": item.met,
+        "roles_asked": item.roles_asked,
         "tries": before + 1 if item.status == "failed" else 1,
     }
 
@@ -212,7 +212,9 @@ def load_annotations(
     """
     by_pair: dict[PairKey, dict[str, Any]] = {}
     with database.transaction() as tx, tx.table("wanted", _columns(pairs)):
-        for pair, row in _select(tx, "annotations", recipe_id, "annotated_at", "met", "tries"):
+        for pair, row in _select(
+            tx, "annotations", recipe_id, "annotated_at", "roles_asked", "tries"
+        ):
             by_pair[pair] = row | {"calls": [], "executions": []}
         if by_pair and evidence:
             for pair, row in _select(tx, "llm_calls", recipe_id, "ordinal", *PAIR):

@@ -24,13 +24,13 @@ class Export(Record):
     Attributes:
         folder: Its path.
         benchmark_id: The fingerprint of its benchmark.
-        stamp: Digest of all that the export depends on.
+        input_digest: Digest of all that the export depends on.
         files: Digest of the sizes and times of its files.
     """
 
     folder: str
     benchmark_id: BenchmarkId
-    stamp: str
+    input_digest: str
     files: str
 
 

@@ -83,7 +83,7 @@ INSERT INTO recipes BY NAME SELECT recipe_id, body::JSON AS body FROM given_reci
 
 -- exported_evidence
 INSERT INTO annotations BY NAME
-    SELECT * EXCLUDE (calls, executions), '' AS met, 1 AS tries FROM part;
+    SELECT * EXCLUDE (calls, executions), '' AS roles_asked, 1 AS tries FROM part;
 INSERT INTO llm_calls BY NAME
     SELECT query_id, code_id, recipe_id, unnest(range(len(calls))) AS ordinal,
         unnest(calls, max_depth := 2)

@@ -86,7 +86,7 @@ def collections_of(database: Database, fingerprint: str) -> list[StoredCollectio
         "(SELECT count(*) FROM collection_queries AS q WHERE q.collection = c.collection) "
         "AS queries, "
         "(SELECT count(*) FROM collection_codes AS k WHERE k.collection = c.collection) "
-        "AS codes, stamp FROM collections AS c "
+        "AS codes, input_digest FROM collections AS c "
         "WHERE fingerprint = ? ORDER BY for_agents DESC, name",
         [fingerprint],
     )
@@ -98,7 +98,7 @@ def replace_collections(
     contents: Mapping[str, Content],
     annotated: str,
     advance: Callable[[int], object] = bool,
-    stamp: str = "",
+    input_digest: str = "",
 ) -> None:
     """Store all collections of a source in place of their earlier versions, in one transaction.
 
@@ -112,7 +112,7 @@ def replace_collections(
         contents: Collection → its content.
         annotated: The collection whose pairs the agents annotate.
         advance: Called with the number of items that were read since its last call.
-        stamp: Of the inputs; with the same one it need not be read again.
+        input_digest: Of the inputs; with the same one it need not be read again.
 
     Raises:
         SourceError: See `Content.items`; nothing was stored.
@@ -131,7 +131,11 @@ def replace_collections(
                 for table in _OWN_TABLES:
                     tx.execute(f"DELETE FROM {table} WHERE collection = ?", [name])  # noqa: S608
                 tx.execute("DELETE FROM votes WHERE collection = ? AND annotator = ''", [name])
-                own = {"fingerprint": fingerprint, "for_agents": name == annotated, "stamp": stamp}
+                own = {
+                    "fingerprint": fingerprint,
+                    "for_agents": name == annotated,
+                    "input_digest": input_digest,
+                }
                 _insert_info(tx, name, own, content)
                 _insert_content(tx, name, files[name])
 

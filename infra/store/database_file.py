@@ -26,7 +26,7 @@ from infra.errors import StoreError, StoreLockedError, StoreVersionError
 from infra.settings import StoreSettings
 
 SCHEMA = Path(__file__).with_name("schema.sql")
-SCHEMA_VERSION = 19  # of `schema.sql`
+SCHEMA_VERSION = 20  # of `schema.sql`
 
 # What no store has, and what a query would run without a word.
 _FOREIGN = """

@@ -46,13 +46,13 @@ class EvidenceSelection:
     """Annotations that have not failed: those that labels rest on, and single ones.
 
     Attributes:
-        basis: Keys of those that labels rest on (`Decided.basis`), so that they are those of the
-            labels that were read, whatever is judged since; a pair's are in the order of the
+        supporting_annotations: Keys of those that labels rest on, as `Decided` has them: those of
+            the labels that were read, whatever is judged since; a pair's are in the order of the
             labelling rounds. None selects the single ones alone.
         others: Further (query, code, recipe), after those of the rounds.
     """
 
-    basis: pa.Table | None = None
+    supporting_annotations: pa.Table | None = None
     others: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -123,8 +123,8 @@ def _chosen(tx: Transaction, selection: EvidenceSelection, codes: pa.Array | Non
     keys = [dict(zip(names, key, strict=True)) for key in selection.others]
     others = pa.Table.from_pylist(keys, schema=pa.schema(dict.fromkeys(names, pa.string())))
     others = others.append_column("round", pa.array([_LAST] * len(keys), pa.int32()))
-    if selection.basis is not None:
-        others = pa.concat_tables([selection.basis, others])
+    if selection.supporting_annotations is not None:
+        others = pa.concat_tables([selection.supporting_annotations, others])
     wanted = pa.table({"code_id": pa.array([], pa.string()) if codes is None else codes})
     only = "" if codes is None else "SEMI JOIN wanted USING (code_id) "
     with tx.stream("selected", others), tx.stream("wanted", wanted):

@@ -7,7 +7,7 @@ from infra.ids import RecipeId, SearchId
 from infra.records import Record
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Parameters, Queries, Transaction, statements_beside
-from infra.store.labels import IN_BASIS, CurrentLabels, define_macros, labels_in
+from infra.store.labels import ONLY_SUPPORTING, CurrentLabels, define_macros, labels_in
 from infra.summaries import (
     Cost,
     LabelFigures,
@@ -114,14 +114,14 @@ def votes_of_rounds(database: Database, labels: CurrentLabels) -> list[tuple[int
 def recipes_behind(database: Database, labels: CurrentLabels) -> list[RecipeId]:
     """Return the recipes of the judgements that the current labels rest on, ascending."""
     with labels_in(database, labels) as tx:
-        return tx.column("SELECT DISTINCT recipe_id FROM basis ORDER BY recipe_id")
+        return tx.column("SELECT DISTINCT recipe_id FROM supporting_annotations ORDER BY recipe_id")
 
 
 def _counts(tx: Transaction, table: str, column: str) -> dict[str, int]:
     """Return value of a column → number of rows behind the labels; NULL counts as "none"."""
     rows = tx.rows(
         f"SELECT coalesce({column}::VARCHAR, 'none') AS value, count(*) "  # noqa: S608 - literals only
-        f"FROM {table} {IN_BASIS} GROUP BY value ORDER BY value"
+        f"FROM {table} {ONLY_SUPPORTING} GROUP BY value ORDER BY value"
     )
     return dict(rows)
 

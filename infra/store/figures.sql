@@ -66,7 +66,7 @@ WHERE relevance IS NOT NULL GROUP BY rank ORDER BY rank
 
 -- bases
 SELECT support, path, count(*) AS judgements
-FROM annotations SEMI JOIN basis USING (query_id, code_id, recipe_id)
+FROM annotations SEMI JOIN supporting_annotations USING (query_id, code_id, recipe_id)
 GROUP BY support, path ORDER BY judgements DESC, support, path
 
 -- replies
@@ -94,18 +94,18 @@ WITH pairs AS (
         CASE WHEN starts_with(path, 'clear_') THEN 'clear'
              WHEN starts_with(path, 'unclear_') THEN 'unclear'
              WHEN starts_with(path, 'claims_') THEN 'by claims' ELSE 'other' END AS kind
-    FROM annotations SEMI JOIN basis USING (query_id, code_id, recipe_id)
+    FROM annotations SEMI JOIN supporting_annotations USING (query_id, code_id, recipe_id)
 ), shares AS (
     SELECT *, CASE WHEN list_contains($of_queries::VARCHAR[], role) THEN 1 / count(*) OVER (
         PARTITION BY recipe_id, role, prompt_digest, attempt) ELSE 1 END AS share
-    FROM llm_calls SEMI JOIN basis USING (query_id, code_id, recipe_id)
+    FROM llm_calls SEMI JOIN supporting_annotations USING (query_id, code_id, recipe_id)
 ), calls AS (
     SELECT query_id, code_id, recipe_id, sum(share * seconds) AS seconds,
         sum(share * cost_usd) AS dollars, count(*) - count(cost_usd) AS unpriced
     FROM shares GROUP BY query_id, code_id, recipe_id
 ), runs AS (
     SELECT query_id, code_id, recipe_id, sum(seconds) AS seconds
-    FROM executions SEMI JOIN basis USING (query_id, code_id, recipe_id)
+    FROM executions SEMI JOIN supporting_annotations USING (query_id, code_id, recipe_id)
     GROUP BY query_id, code_id, recipe_id
 )
 SELECT kind, count(*) AS pairs,
@@ -116,7 +116,7 @@ LEFT JOIN runs USING (query_id, code_id, recipe_id) GROUP BY kind ORDER BY kind
 
 -- programs
 WITH latest AS (
-    SELECT program, outcome FROM executions SEMI JOIN basis USING (query_id, code_id, recipe_id)
+    SELECT program, outcome FROM executions SEMI JOIN supporting_annotations USING (query_id, code_id, recipe_id)
     QUALIFY row_number() OVER (PARTITION BY query_id, code_id, recipe_id ORDER BY ordinal DESC) = 1
 )
 SELECT count(*) AS programs,

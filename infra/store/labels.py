@@ -20,7 +20,7 @@ from infra.store.database import Database, Transaction
 _MACROS = Path(__file__).with_name("labels.sql").read_text(encoding="utf-8")
 _LABELS = "CREATE TEMP TABLE current_labels AS FROM current_labels($labels)"
 _BASIS = """
-    CREATE TEMP VIEW basis AS
+    CREATE TEMP VIEW supporting_annotations AS
     SELECT query_id, code_id, unnest(votes, recursive := true)
     FROM current_labels WHERE status <> 'failed'
 """
@@ -35,18 +35,18 @@ _UNDECIDED = """
     JOIN annotations USING (query_id, code_id, recipe_id)
     ORDER BY query_id, code_id
 """
-IN_BASIS = "SEMI JOIN basis USING (query_id, code_id, recipe_id)"
+ONLY_SUPPORTING = "SEMI JOIN supporting_annotations USING (query_id, code_id, recipe_id)"
 
 
 class JudgedBy(NamedTuple):
-    """A recipe, and the agents that some pairs met (the ``met`` of their annotations)."""
+    """A recipe, and the roles that were asked of some pairs under it."""
 
     recipe_id: RecipeId
-    met: str
+    roles_asked: str
 
 
 class Coverage(NamedTuple):
-    """Annotations that count for a labelling round: ``recipe_id`` and ``met`` as in `JudgedBy`.
+    """Annotations that count for a labelling round, by recipe and roles as in `JudgedBy`.
 
     Attributes:
         number: Of the set of rounds, from 0, the one that is asked about.
@@ -54,7 +54,7 @@ class Coverage(NamedTuple):
     """
 
     recipe_id: RecipeId
-    met: str
+    roles_asked: str
     number: int
     round: int
 
@@ -68,7 +68,7 @@ class CurrentLabels(Record):
         sets: The recipes of all labelling rounds of each set. The recipe in use is the first set,
             then come those before it, last used first.
         covered: The annotations that count for these rounds; those of set 0 are fresh, all others
-            stale. Annotations of any other recipe and ``met`` are not comparable with them.
+            stale. Annotations of any other recipe and ``roles_asked`` are not comparable with them.
         support: What a label must rest on to be a vote.
         fresh_only: Whether labels of the recipe in use alone stand.
     """
@@ -109,20 +109,22 @@ def define_macros(tx: Transaction) -> None:
 def labels_in(database: Database, labels: CurrentLabels) -> Iterator[Transaction]:
     """Yield a transaction with the current labels as its temporary table ``current_labels``.
 
-    The view ``basis`` has the keys of the annotations on which they rest, with their rounds.
+    The view ``supporting_annotations`` has the keys of those on which they rest, with their rounds.
     """
     with database.transaction() as tx:
         define_macros(tx)
         tx.execute(_LABELS, {"labels": labels.struct})
         tx.execute(_BASIS)
         yield tx
-        tx.execute("DROP VIEW basis; DROP TABLE current_labels")  # an error's rollback drops them
+        tx.execute(
+            "DROP VIEW supporting_annotations; DROP TABLE current_labels"
+        )  # an error's rollback drops them
 
 
 def judged_by(
     database: Database, collection: str, search_ids: Sequence[SearchId]
 ) -> list[JudgedBy]:
-    """Return who has judged a collection's candidates of searches, and what the pairs met.
+    """Return who has judged a collection's candidates of searches, and which roles were asked.
 
     What failed is left out.
     """
@@ -130,9 +132,9 @@ def judged_by(
     with database.transaction() as tx:
         define_macros(tx)
         rows = tx.rows(
-            "SELECT DISTINCT recipe_id, met FROM annotations "
+            "SELECT DISTINCT recipe_id, roles_asked FROM annotations "
             "SEMI JOIN candidate_pairs($labels) USING (query_id, code_id) "
-            "WHERE status <> 'failed' ORDER BY recipe_id, met",
+            "WHERE status <> 'failed' ORDER BY recipe_id, roles_asked",
             {"labels": labels.struct},
         )
     return [JudgedBy(*row) for row in rows]
@@ -148,15 +150,15 @@ class Decided(NamedTuple):
             which no label has more than half.
         unfinished: Number of pairs without a label that a later run may give one.
         queries: The ids of the queries with an annotation.
-        basis: ``query_id``, ``code_id``, ``recipe_id``, ``round``: the annotations that this rests
-            on.
+        supporting_annotations: ``query_id``, ``code_id``, ``recipe_id``, ``round`` of those that
+            this rests on.
     """
 
     labels: pa.Table
     undecided: pa.Table
     unfinished: int
     queries: pa.Array
-    basis: pa.Table
+    supporting_annotations: pa.Table
 
 
 def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
@@ -171,7 +173,9 @@ def decide_labels(database: Database, labels: CurrentLabels) -> Decided:
             queries=tx.arrow("SELECT DISTINCT query_id FROM current_labels")[
                 "query_id"
             ].combine_chunks(),
-            basis=tx.arrow("SELECT query_id, code_id, recipe_id, round FROM basis"),
+            supporting_annotations=tx.arrow(
+                "SELECT query_id, code_id, recipe_id, round FROM supporting_annotations"
+            ),
         )
 
 
@@ -196,7 +200,7 @@ def replies_on_queries(database: Database, labels: CurrentLabels, role: str) -> 
         return tx.records(
             StoredReply,
             "SELECT query_id, recipe_id, model, reply "  # noqa: S608 - literals only
-            f"FROM llm_calls {IN_BASIS} WHERE role = ? AND status = 'ok' "
+            f"FROM llm_calls {ONLY_SUPPORTING} WHERE role = ? AND status = 'ok' "
             "GROUP BY ALL ORDER BY query_id, recipe_id, min(ordinal), reply",
             [role],
         )

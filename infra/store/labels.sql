@@ -14,13 +14,13 @@ CREATE OR REPLACE TEMP MACRO candidate_pairs(labels) AS TABLE
         USING (code_id)
     WHERE list_contains((labels).search_ids, search_id);
 
--- One row a recipe, agents met, set and round for which such annotations count.
+-- One row a recipe, roles asked, set and round for which such annotations count.
 CREATE OR REPLACE TEMP MACRO coverage(labels) AS TABLE
-    SELECT item.recipe_id, item.met, item.number, item.round,
+    SELECT item.recipe_id, item.roles_asked, item.number, item.round,
         len((labels).sets[item.number + 1]) AS rounds,
         (labels).sets[item.number + 1][item.round + 1] = item.recipe_id AS own
     FROM (SELECT unnest((labels).covered::STRUCT(
-        recipe_id VARCHAR, met VARCHAR, number INTEGER, round INTEGER)[]) AS item);
+        recipe_id VARCHAR, roles_asked VARCHAR, number INTEGER, round INTEGER)[]) AS item);
 
 -- One row a pair, set and round: of the annotations that cover it one that counts, first of all the
 -- round's own.
@@ -28,7 +28,7 @@ CREATE OR REPLACE TEMP MACRO votes(labels) AS TABLE
     SELECT query_id, code_id, number, round, rounds, recipe_id, label,
         label IS NOT NULL AND list_contains((labels).support, support) AS counts
     FROM annotations SEMI JOIN candidate_pairs(labels) USING (query_id, code_id)
-    JOIN coverage(labels) USING (recipe_id, met)
+    JOIN coverage(labels) USING (recipe_id, roles_asked)
     WHERE status <> 'failed' AND (number = 0 OR NOT (labels).fresh_only)
     QUALIFY row_number() OVER (
         PARTITION BY query_id, code_id, number, round
@@ -103,14 +103,14 @@ CREATE OR REPLACE TEMP MACRO candidates_by_reason(selection) AS TABLE
             max(tries) FILTER (failed) AS tries,
             max(annotated_at) FILTER (failed) AS failed_at,
             arg_max(recipe_id, annotated_at) FILTER (fresh IS NOT NULL) AS recipe_id,
-            arg_max(met, annotated_at) FILTER (fresh IS NOT NULL) AS met
+            arg_max(roles_asked, annotated_at) FILTER (fresh IS NOT NULL) AS roles_asked
         FROM (
             SELECT a.*, c.fresh,
                 a.recipe_id = (selection).recipe_id AND status = 'failed' AS failed
             FROM annotations AS a LEFT JOIN (
-                SELECT recipe_id, met, min(number) = 0 AS fresh FROM coverage((selection).labels)
-                WHERE number = 0 OR round = (selection).labelling_round - 1 GROUP BY recipe_id, met
-            ) AS c ON a.recipe_id = c.recipe_id AND a.met = c.met AND a.status <> 'failed'
+                SELECT recipe_id, roles_asked, min(number) = 0 AS fresh FROM coverage((selection).labels)
+                WHERE number = 0 OR round = (selection).labelling_round - 1 GROUP BY recipe_id, roles_asked
+            ) AS c ON a.recipe_id = c.recipe_id AND a.roles_asked = c.roles_asked AND a.status <> 'failed'
         ) GROUP BY query_id, code_id
     ), own_codes AS (
         SELECT code_id FROM collection_codes WHERE collection = (selection).labels.collection
@@ -126,7 +126,7 @@ CREATE OR REPLACE TEMP MACRO candidates_by_reason(selection) AS TABLE
                 WHERE collection = (selection).labels.collection)) USING (query_id, code_id)
         WHERE search_id <> (selection).search_id
     )
-    SELECT position, rank, query_id, code_id, judged.recipe_id, judged.met,
+    SELECT position, rank, query_id, code_id, judged.recipe_id, judged.roles_asked,
         own_codes.code_id IS NOT NULL AS readable,
         CASE
             WHEN judged.fresh THEN NULL

@@ -73,14 +73,14 @@ class PendingGroup(NamedTuple):
         reason: The reason.
         due: Whether they may be judged; failed ones may have to wait.
         recipe_id: The recipe that judged them last; empty if none did.
-        met: The agents that they met then.
+        roles_asked: The roles that were asked of them then.
         pairs: Their number.
     """
 
     reason: Reason
     due: bool
     recipe_id: RecipeId
-    met: str
+    roles_asked: str
     pairs: int
 
 
@@ -98,7 +98,7 @@ def classified(database: Database, selection: Selection) -> Iterator[Transaction
     """Yield a transaction with the candidates as a temporary table ``classified``.
 
     It has the columns position, rank, query_id, code_id, reason (NULL of fresh ones), due, readable
-    (whether the collection has the code), and recipe_id and met of what was judged last.
+    (whether the collection has the code), and recipe_id and roles_asked of what was judged last.
     """
     with database.transaction() as tx:
         define_macros(tx)

@@ -5,7 +5,7 @@ SELECT count(*), count(*) FILTER (reason IS NULL),
     count(*) FILTER (reason IS NOT NULL AND NOT readable) FROM classified
 
 -- groups
-SELECT reason, due, coalesce(recipe_id, ''), coalesce(met, ''), count(*) FROM classified
+SELECT reason, due, coalesce(recipe_id, ''), coalesce(roles_asked, ''), count(*) FROM classified
 WHERE reason IS NOT NULL AND readable GROUP BY ALL ORDER BY ALL
 
 -- keys

@@ -7,7 +7,7 @@ SELECT query_id, code_id FROM candidate_pairs($labels)
 SELECT query_id, code_id FROM current_labels WHERE status IN ('labelled', 'undecided')
 
 -- disagreement
-SELECT query_id, code_id FROM annotations JOIN coverage($labels) USING (recipe_id, met)
+SELECT query_id, code_id FROM annotations JOIN coverage($labels) USING (recipe_id, roles_asked)
 SEMI JOIN candidate_pairs($labels) USING (query_id, code_id)
 WHERE status <> 'failed' GROUP BY ALL HAVING count(DISTINCT label) > 1
 
@@ -17,7 +17,7 @@ SELECT query_id, code_id FROM current_labels WHERE status = 'undecided'
 -- judged
 SELECT query_id, code_id, relevance::INTEGER, arg_min(support, round)
 FROM current_labels AS standing
-JOIN sample_items USING (query_id, code_id) JOIN basis USING (query_id, code_id)
+JOIN sample_items USING (query_id, code_id) JOIN supporting_annotations USING (query_id, code_id)
 JOIN annotations AS given USING (query_id, code_id, recipe_id)
 WHERE sample_id = ? AND standing.status = 'labelled' AND given.label = relevance
 GROUP BY ALL

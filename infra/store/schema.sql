@@ -18,7 +18,7 @@ CREATE TABLE collections (
     revision     VARCHAR NOT NULL,
     location     VARCHAR NOT NULL,
     for_agents   BOOLEAN NOT NULL,       -- whether the agents annotate its pairs
-    stamp        VARCHAR NOT NULL,       -- of files, settings and program; equal: not read again
+    input_digest VARCHAR NOT NULL,       -- of files, settings and program; equal: not read again
     collected_at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 
@@ -161,7 +161,7 @@ CREATE TABLE annotations (
     agreeing     INTEGER NOT NULL CHECK (agreeing BETWEEN 0 AND judgements),
     seconds      DOUBLE NOT NULL,
     annotated_at TIMESTAMPTZ NOT NULL DEFAULT now(),
-    met          VARCHAR NOT NULL,       -- what the label depends on: agents met, 'box' if one ran, language
+    roles_asked  VARCHAR NOT NULL,       -- the label depends on them: also 'box' if a program ran, and the language
     tries        INTEGER NOT NULL,       -- how often the pair was judged under this recipe
     CHECK ((status = 'labelled') = (label IS NOT NULL))
 );
@@ -268,7 +268,7 @@ CREATE TABLE benchmarks (
 CREATE TABLE exports (                   -- what the files of an exported folder were made from
     folder       VARCHAR PRIMARY KEY,
     benchmark_id VARCHAR NOT NULL,
-    stamp        VARCHAR NOT NULL,       -- digest of all that the export depends on
+    input_digest VARCHAR NOT NULL,       -- digest of all that the export depends on
     files        VARCHAR NOT NULL        -- digest of the files' sizes and times
 );
 

@@ -53,7 +53,11 @@ class StoredAnnotations(AnnotationStream):
 
 
 def with_stored_answers(
-    database: Database, benchmark: Benchmark, collection: str, basis: pa.Table, which: Which
+    database: Database,
+    benchmark: Benchmark,
+    collection: str,
+    supporting_annotations: pa.Table,
+    which: Which,
 ) -> Benchmark:
     """Return a benchmark with written answers to its queries, and with all evidence.
 
@@ -65,7 +69,7 @@ def with_stored_answers(
         database: The store.
         benchmark: The labels of the agents.
         collection: The collection of the pairs.
-        basis: The annotations that they rest on (`Decided.basis`).
+        supporting_annotations: The annotations that they rest on.
         which: None, those that people confirmed, or all that the agents verified.
     """
     columns = columns_of(benchmark)
@@ -103,6 +107,8 @@ def with_stored_answers(
         update={
             "codes": columns.codes.joined(codes.values()),
             "labels": columns.labels.joined(pairs.values()),
-            "evidence": StoredAnnotations(database, EvidenceSelection(basis, verified)),
+            "evidence": StoredAnnotations(
+                database, EvidenceSelection(supporting_annotations, verified)
+            ),
         }
     )

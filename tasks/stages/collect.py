@@ -23,7 +23,7 @@ _MOST_NOTES = 10  # in the log; all are in a file
 _LIBRARIES = ("cosqa-plus", "magika")
 
 
-def stamp_of(source: SourceSettings) -> str:
+def input_digest(source: SourceSettings) -> str:
     """Return a digest that differs whenever reading a source may give something else.
 
     A file is the same while its name, size and time are; a run with ``reread`` looks into it.
@@ -36,8 +36,10 @@ def stamp_of(source: SourceSettings) -> str:
 
 def _is_read(p: Parameters) -> bool:
     """Return True if reading the source again would give what is stored."""
-    stored, stamp = corpus.collections_of(p.database, p.fingerprint), stamp_of(p.source)
-    return bool(stored) and not p.source.reread and all(each.stamp == stamp for each in stored)
+    stored, digest = corpus.collections_of(p.database, p.fingerprint), input_digest(p.source)
+    return (
+        bool(stored) and not p.source.reread and all(each.input_digest == digest for each in stored)
+    )
 
 
 @stage(
@@ -60,7 +62,7 @@ def collect_source(
     main = next(iter(contents))
     with progress("collect", f"items read from {source.title}", None) as bar:
         corpus.replace_collections(
-            database, fingerprint, contents, main, bar.advance, stamp_of(source)
+            database, fingerprint, contents, main, bar.advance, input_digest(source)
         )
     stored = corpus.collections_of(database, fingerprint)
     for collection in stored:

@@ -99,7 +99,7 @@ def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies)
     for item in judged:
         if item.recipe_id not in bodies:
             continue
-        rests_on = dependency_of(bodies[item.recipe_id], item.met)
+        rests_on = dependency_of(bodies[item.recipe_id], item.roles_asked)
         is_settled = False
         for number, rounds in enumerate(sets):
             if is_settled and len(rounds) == 1:
@@ -107,7 +107,7 @@ def _covered(sets: Sequence[Rounds], judged: Sequence[JudgedBy], bodies: Bodies)
             found = [
                 Coverage(*item, number, place)
                 for place, recipe_id in enumerate(rounds)
-                if dependency_of(bodies[recipe_id], item.met) == rests_on
+                if dependency_of(bodies[recipe_id], item.roles_asked) == rests_on
             ]
             covered += found
             is_settled = is_settled or (bool(found) and len(rounds) == 1)

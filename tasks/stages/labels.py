@@ -191,7 +191,9 @@ def _labelled_by_agents(
             "specifications": specifications_of(database, current),
         }
     )
-    return with_stored_answers(database, benchmark, collection, judged.basis, settings.generated)
+    return with_stored_answers(
+        database, benchmark, collection, judged.supporting_annotations, settings.generated
+    )
 
 
 def _labels_of_people(

@@ -53,7 +53,7 @@ def _is_exported(p: Parameters) -> bool:
     """Return True if the folder's files are as written with this key."""
     folder = export_folder(p.labels, p.settings)
     export = benchmarks.find_export(p.database, folder)
-    if export is None or export.stamp != p.key or not is_export(folder):
+    if export is None or export.input_digest != p.key or not is_export(folder):
         return False
     stored = benchmarks.find_benchmark(p.database, export.benchmark_id)
     is_known = stored is not None and stored.folder == export.folder
@@ -88,7 +88,7 @@ def publish_benchmark(
         export = Export(
             folder=published.folder,
             benchmark_id=published.benchmark_id,
-            stamp=running.key,
+            input_digest=running.key,
             files=files,
         )
         benchmarks.record_export(database, export)

@@ -246,7 +246,7 @@ def _verdicts(
     decided = decide_labels(database, current)
     rows = decided.labels.drop_columns(["fresh"]).to_pylist()
     said = {label.key: label for label in (Label(**row) for row in rows)}
-    evidence = StoredAnnotations(database, EvidenceSelection(decided.basis))
+    evidence = StoredAnnotations(database, EvidenceSelection(decided.supporting_annotations))
     return said, evidence, label_recipes(database, current, decided.labels["origin"])
 
 

@@ -18,7 +18,7 @@ _LABELS = (
 )
 _TABLES = {
     "annotations": "query_id, code_id, recipe_id, status, label, decided_by, path, reason, "
-    "support, judgements, agreeing, met",
+    "support, judgements, agreeing, roles_asked",
     "llm_calls": "query_id, code_id, recipe_id, ordinal, role, attempt, model, prompt_digest, "
     "status, reply, error, prompt_tokens, completion_tokens",
     "executions": "query_id, code_id, recipe_id, ordinal, round, program, requirements::VARCHAR, "

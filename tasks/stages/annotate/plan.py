@@ -257,7 +257,7 @@ def _causes(database: Database, reason: Reason, rounds: Sequence[PendingRound]) 
     bodies = recipes.load_bodies(database)
     numbers: Counter[str] = Counter()
     for group, body in groups:
-        for part in changed_parts(bodies[group.recipe_id], body, group.met):
+        for part in changed_parts(bodies[group.recipe_id], body, group.roles_asked):
             numbers[part] += group.pairs
     return dict(numbers.most_common())
 

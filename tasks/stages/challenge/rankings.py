@@ -101,7 +101,7 @@ def open_search(
 def _tag(search: Search, method: str) -> str:
     """Return a method's name with the digest of all that decides its run."""
     collection = search.collection
-    codes = collection.name, collection.fingerprint, collection.stamp, search.language
+    codes = collection.name, collection.fingerprint, collection.input_digest, search.language
     key = mark("ranked", identity(method), search.digest, *codes)
     return f"{method}.{key[:_TAG_DIGITS]}"
 

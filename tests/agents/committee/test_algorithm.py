@@ -293,7 +293,7 @@ async def test_a_label_rests_on_the_texts_for_its_codes_language(
     code = Code.of(pair.code.text, language=language)
     annotation = await bench.committee(always(PASSED)).judge(Pair(query=pair.query, code=code))
     named = {language} & {*languages.names()} - {"python"}
-    assert {*annotation.met.split(",")} == {"screener"} | named
+    assert {*annotation.roles_asked.split(",")} == {"screener"} | named
 
 
 @pytest.mark.parametrize(

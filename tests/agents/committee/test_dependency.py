@@ -262,21 +262,21 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
         annotations[name] = await judged(variant)
 
     @cache
-    def dependency(variant: str, met: str) -> str:
-        return dependency_of(bodies[variant], met)
+    def dependency(variant: str, roles_asked: str) -> str:
+        return dependency_of(bodies[variant], roles_asked)
 
     fresh = {
         (one, other): [
             (first, second)
             for first, second in zip(annotations[one], annotations[other], strict=True)
-            if dependency(one, first.met) == dependency(other, first.met)
+            if dependency(one, first.roles_asked) == dependency(other, first.roles_asked)
         ]
         for one in VARIANTS
         for other in VARIANTS
     }
     for (one, other), pairs in fresh.items():
         for first, second in pairs:
-            assert outcome(first) == outcome(second), (one, other, first.met)
+            assert outcome(first) == outcome(second), (one, other, first.roles_asked)
     some = {pair for pair, items in fresh.items() if 0 < len(items) < len(PAIRS)}
     of_all = ("specifier", "screener")
     unasked = {("spec", f"spec, {role}") for role in (*ROLES, *OF_CLAIMS) if role not in of_all}
@@ -285,8 +285,8 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
     for none in ("model", "round", "temperature", "single", "paper"):
         assert not fresh["spec", none], none
     for role in of_all:  # no screener reads by a specification that cannot be read
-        met = {first.met for first, _ in fresh["spec", f"spec, {role}"]}
-        assert met <= {"specifier"} - {role}, role
+        roles_asked = {first.roles_asked for first, _ in fresh["spec", f"spec, {role}"]}
+        assert roles_asked <= {"specifier"} - {role}, role
     assert not fresh["executor", "executor, tested"]
     assert any(item.path.startswith("claims_") for item in annotations["spec"])
     assert len(fresh["spec", "spec"]) == len(fresh["paper", "paper, judge"]) == len(PAIRS)
@@ -295,7 +295,7 @@ async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_giv
 def outcome(annotation: Annotation) -> tuple[object, ...]:
     return (
         annotation.status, annotation.label, annotation.path, annotation.reason,
-        annotation.support, annotation.met,
+        annotation.support, annotation.roles_asked,
     )  # fmt: skip
 
 
@@ -306,15 +306,15 @@ def body(**sections: Any) -> dict[str, object]:
 def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
     known = body()
     older = {name: value for name, value in known.items() if name != "prompts"}
-    for met in ("", "screener", "box", "unheard_of"):
-        assert dependency_of(older, met) != dependency_of(known, met)
-    for met in ("", "box", "screener,unheard_of"):
-        assert dependency_of(known, met) == mark_of(known)
+    for roles_asked in ("", "screener", "box", "unheard_of"):
+        assert dependency_of(older, roles_asked) != dependency_of(known, roles_asked)
+    for roles_asked in ("", "box", "screener,unheard_of"):
+        assert dependency_of(known, roles_asked) == mark_of(known)
     assert dependency_of(known | {"round": 2}, "screener") != dependency_of(known, "screener")
 
 
 @pytest.mark.parametrize(
-    ("sections", "met", "changed"),
+    ("sections", "roles_asked", "changed"),
     [
         ({}, "arbiter,box,screener,writer", ()),
         ({"sandbox": SandboxSettings(memory_mb=99)}, "screener", ()),
@@ -327,11 +327,13 @@ def test_a_recipe_of_which_not_all_is_known_counts_as_a_whole() -> None:
     ],
 )
 def test_what_changed_for_a_pair_is_named(
-    sections: dict[str, Any], met: str, changed: tuple[str, ...]
+    sections: dict[str, Any], roles_asked: str, changed: tuple[str, ...]
 ) -> None:
-    found = changed_parts(body(), body(**sections), met)
+    found = changed_parts(body(), body(**sections), roles_asked)
     assert found == changed
-    assert bool(found) == (dependency_of(body(), met) != dependency_of(body(**sections), met))
+    assert bool(found) == (
+        dependency_of(body(), roles_asked) != dependency_of(body(**sections), roles_asked)
+    )
 
 
 def test_a_changed_prompt_is_named_by_its_agent(

@@ -108,7 +108,7 @@ def test_sixty_pairs_of_two_annotators_become_a_truth_in_the_codes_languages(
     assert [(each["name"], each["accuracy"]) for each in (ann, bob)] == [("ann", 1.0), ("bob", 1.0)]
     assert (single["pairs"], single["accuracy"]) == (60, 0.5)
     judged = open_database(StoreSettings(folder=tmp_path / "store")).rows(
-        "SELECT met, count(*) FROM annotations GROUP BY met ORDER BY met"
+        "SELECT roles_asked, count(*) FROM annotations GROUP BY roles_asked ORDER BY roles_asked"
     )
     assert judged == [
         ("exact_judge", 20), ("exact_judge,go", 20), ("exact_judge,javascript", 20)

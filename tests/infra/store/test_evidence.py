@@ -36,7 +36,7 @@ FIRST = labels_by(SEARCH, ROUNDS[:1])
 
 def selected(database: Database, labels: CurrentLabels = ALL) -> EvidenceSelection:
     """Return the evidence that labels rest on now."""
-    return EvidenceSelection(decide_labels(database, labels).basis)
+    return EvidenceSelection(decide_labels(database, labels).supporting_annotations)
 
 
 def with_evidence(database: Database) -> list[Annotation]:

@@ -109,7 +109,7 @@ def test_evidence_is_that_of_the_labels_that_stand(database: Database) -> None:
     judge(database, ONE, "old", 0)
     judge(database, TWO, "new", None)
     labels = labels_by(SEARCH, ["new"], ["old"])
-    selection = EvidenceSelection(decide_labels(database, labels).basis)
+    selection = EvidenceSelection(decide_labels(database, labels).supporting_annotations)
     judge(database, TWO, "new", 0)  # after the labels were read: it is evidence of later ones
     stored = {(item.key, item.recipe_id) for item in StoredAnnotations(database, selection)}
     assert stored == {(item.key, item.recipe_id) for item in kept}

@@ -42,7 +42,7 @@ def _fill(database: Database) -> None:
 
 def labels_of(collection: str, *searches: str) -> LabelSet:
     stored = StoredCollection(
-        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True, stamp=""
+        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True, input_digest=""
     )
     ids = tuple(SearchId(search) for search in searches)
     return LabelSet(collection=stored, origin="people", name=collection, searches=ids)

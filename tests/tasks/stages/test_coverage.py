@@ -59,21 +59,21 @@ def judge(
     database: Database,
     recipe: Body,
     query: int,
-    *met: str,
+    *roles_asked: str,
     status: str = "labelled",
     label: int = 0,
 ) -> JudgedBy:
     """Store the annotation of a pair that met these agents; return what to find in the coverage."""
     calls = tuple(
         LanguageModelCall(role=role, attempt=1, model="m", prompt_digest="d", status="ok", reply="")
-        for role in met
+        for role in roles_asked
     )
     item = judgement(
         QUERIES[query].query_id, CODES[0].code_id, recipe_id=identity(recipe), calls=calls,
         status=status, label=label if status == "labelled" else None,
     )  # fmt: skip
     annotations.add_annotations(database, [item])
-    return JudgedBy(identity(recipe), item.met)
+    return JudgedBy(identity(recipe), item.roles_asked)
 
 
 def coverage_of(
@@ -86,8 +86,10 @@ def coverage_of(
 
 def sides(labels: CurrentLabels) -> tuple[set[JudgedBy], set[JudgedBy]]:
     """Return what counts for the recipe in use, and what for those before alone."""
-    fresh = {JudgedBy(item.recipe_id, item.met) for item in labels.covered if not item.number}
-    return fresh, {JudgedBy(item.recipe_id, item.met) for item in labels.covered} - fresh
+    fresh = {
+        JudgedBy(item.recipe_id, item.roles_asked) for item in labels.covered if not item.number
+    }
+    return fresh, {JudgedBy(item.recipe_id, item.roles_asked) for item in labels.covered} - fresh
 
 
 def test_labels_are_fresh_where_what_they_met_is_as_it_was(database: Database) -> None:
