@@ -229,7 +229,7 @@ def test_groups_say_who_judged_their_pairs_last(database: Database) -> None:
     (stale,) = (
         group for group in count_pending(database, selection()).groups if group.reason == "outdated"
     )
-    assert (stale.recipe_id, stale.met, stale.pairs) == (OTHER, ROLE, 1)
+    assert (stale.recipe_id, stale.roles_asked, stale.pairs) == (OTHER, ROLE, 1)
 
 
 def test_pools_add_what_was_requested_and_a_candidate_of_both_counts_once(
