@@ -115,7 +115,7 @@ class Journal:
             UnrecordableError: The journal cannot be read.
         """
         query = "SELECT content FROM replies WHERE key = ?"
-        with self._reading, _explained(self.file):
+        with self._reading, _translate_sqlite_errors(self.file):
             tx = self._reader.opened(make=False)
             row = tx.execute(query, [bytes.fromhex(key)]).fetchone() if tx else None
             if tx and row is None and not self._is_checked:
@@ -133,7 +133,7 @@ class Journal:
         It is None where there are too few.
         """
         query, moments = "SELECT kept_at FROM replies WHERE key = ?", list[int]()
-        with self._reading, _explained(self.file):
+        with self._reading, _translate_sqlite_errors(self.file):
             if tx := self._reader.opened(make=False):
                 for key in keys:
                     moments += tx.execute(query, [bytes.fromhex(key)]).fetchone() or ()
@@ -149,7 +149,7 @@ class Journal:
         Raises:
             UnrecordableError: It cannot be known.
         """
-        with self._reading, _explained(self.file):
+        with self._reading, _translate_sqlite_errors(self.file):
             tx = self._reader.opened(make=False)
             return _sums(tx).get(model, Money()) if tx else Money()
 
@@ -187,7 +187,7 @@ class Journal:
         with self._guard:
             group, self._waiting = self._waiting, []
         try:
-            with _explained(self.file):
+            with _translate_sqlite_errors(self.file):
                 ends = self._written(group)
         except Exception as error:  # noqa: BLE001 - raised where the futures are waited for
             ends = [partial(item.end.set_exception, error) for item in group]
@@ -212,7 +212,7 @@ class Journal:
         """Make a whole change, or nothing of it; return a function that ends its future."""
         tx.execute("SAVEPOINT change")
         try:
-            with _explained(self.file):
+            with _translate_sqlite_errors(self.file):
                 end = partial(item.end.set_result, item.change(tx))
         except Exception as error:  # noqa: BLE001 - raised where the future is waited for
             tx.execute("ROLLBACK TO change")
@@ -362,7 +362,7 @@ def _damage(problem: str) -> sqlite3.DatabaseError:
 
 
 @contextmanager
-def _explained(file: Path, written: Path | None = None) -> Iterator[None]:
+def _translate_sqlite_errors(file: Path, written: Path | None = None) -> Iterator[None]:
     """Turn errors of a journal into one that says what to do.
 
     Args:
@@ -450,7 +450,7 @@ def snapshot(file: Path, target: Path) -> None:
         UnrecordableError: The journal is damaged, or the copy cannot be written.
         DiskFullError: The disk of the copy has no room.
     """
-    with _explained(file, target):
+    with _translate_sqlite_errors(file, target):
         if _is_there(file):
             target.parent.mkdir(parents=True, exist_ok=True)
             with closing(_open(file)) as source:

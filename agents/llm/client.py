@@ -12,7 +12,7 @@ from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import Transport
 from agents.llm.prompt import Prompt
 from agents.llm.reply import HARMLESS, RawReply, Request, believable, repetition, token_limits
-from agents.llm.retry import MORE_CONTEXT, Probe, RequestError, Retries
+from agents.llm.retry import MORE_CONTEXT, Probe, RequestError, RetryClient
 from agents.llm.structured_output import ReplyType, RequestForm, read, schema_of
 from infra.errors import PromptsCutError, ReplyCutError, UnreadableReplyError
 from infra.identity import digest_of
@@ -73,7 +73,7 @@ class LanguageModel:
         self._later_round = [] if labelling_round == 1 else [labelling_round]  # first: no part
         self._ledger = ledger
         self._transport = Transport(settings)
-        self._retries = Retries(settings)
+        self._retries = RetryClient(settings)
         self._form = RequestForm(limit=settings.limit_key or "max_tokens")
         self._probe = Probe(lambda: self._ask_harmless(HARMLESS))
         self._context = ContextCheck(settings, self._ask_harmless)

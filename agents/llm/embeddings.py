@@ -17,7 +17,7 @@ from agents.llm.ledger import Ledger
 from agents.llm.litellm_transport import error_of_litellm, litellm_parameters, loaded_litellm
 from agents.llm.price_list import prices_of
 from agents.llm.reply import RawReply, TokenLimits, believable
-from agents.llm.retry import Probe, RequestError, Retries
+from agents.llm.retry import Probe, RequestError, RetryClient
 from infra.errors import LanguageModelError, TextsDeclinedError
 from infra.identity import digest_of
 from infra.records import Record
@@ -75,7 +75,7 @@ class EmbeddingModel:
         self._parameters = {**litellm_parameters(settings), "encoding_format": "float"}
         if limits.dimension:
             self._parameters["dimensions"] = limits.dimension
-        self._retries = Retries(settings)
+        self._retries = RetryClient(settings)
         self._probe = Probe(lambda: self._retries.get(self._request, [_HARMLESS]))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

@@ -108,7 +108,7 @@ def request_error(
     return RequestError(status, bounded, retry_after, may_be_billed, of_prompt)
 
 
-class Retries:
+class RetryClient:
     """The retries of requests to one model, and the errors of those that failed after all.
 
     Args:

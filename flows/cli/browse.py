@@ -9,10 +9,12 @@ from infra.errors import SettingsError
 from tasks.browse.app import browse_app
 from tasks.browse.guard import Guard, is_loopback, new_token
 from tasks.browse.labelling import Labelling
-from tasks.browse.opened import OneFolder, StoreCopies
+from tasks.browse.opened import ExportSnapshot, StoreSnapshots
 
 
-def serve(browsed: OneFolder | StoreCopies, labels: Labelling | None, host: str, port: int) -> None:
+def serve(
+    browsed: ExportSnapshot | StoreSnapshots, labels: Labelling | None, host: str, port: int
+) -> None:
     """Serve the pages until Ctrl-C.
 
     Raises:

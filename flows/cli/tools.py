@@ -133,12 +133,12 @@ def browse(
     from infra.store import open_database, require_store
     from tasks.browse.bundle import write_bundle
     from tasks.browse.labelling import Labelling
-    from tasks.browse.opened import OneFolder, StoreCopies
+    from tasks.browse.opened import ExportSnapshot, StoreSnapshots
 
     settings = settings_of(browse, locals())
     if not folder:
         require_store(settings.store)
-    browsed = OneFolder(folder) if folder else StoreCopies(settings.store)
+    browsed = ExportSnapshot(folder) if folder else StoreSnapshots(settings.store)
     if bundle:
         pages = write_bundle(browsed.current(), bundle)
         say(f"{pages:,} pages: {bundle}")

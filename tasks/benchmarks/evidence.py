@@ -55,7 +55,7 @@ class AnnotationStream(ABC):
             found += self._records(some.filter(mask))
         return found
 
-    def of_codes(self, codes: pa.Array) -> "AnnotationStream":
+    def filter_codes(self, codes: pa.Array) -> "AnnotationStream":
         """Return the annotations of some codes alone."""
         return _Selected(self, "code_id", codes)
 

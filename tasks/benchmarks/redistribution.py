@@ -48,7 +48,7 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
             "undecided": undecided,
             "queries": queries,
             "specifications": _rows_of(columns.specifications, queries, "query_id"),
-            "evidence": benchmark.evidence.of_codes(codes.column("code_id").combine_chunks()),
+            "evidence": benchmark.evidence.filter_codes(codes.column("code_id").combine_chunks()),
             "dropped": dict(+dropped),
         }
     )

@@ -38,7 +38,7 @@ _OF_OTHERS = {*PAGES, "disagreements"}  # pages that whoever labels blind does n
 _TYPES = {"css": "text/css", "js": "text/javascript"}
 
 
-class Browsed(Protocol):
+class SnapshotSource(Protocol):
     """A store or a folder to be browsed."""
 
     def current(self) -> Snapshot:
@@ -51,7 +51,9 @@ def address_of(page: str, **parameters: object) -> str:
     return f"/{page}" + (f"?{urlencode(given)}" if given else "")
 
 
-def browse_app(browsed: Browsed, guard: Guard, labelling: Labelling | None = None) -> ASGIApp:
+def browse_app(
+    browsed: SnapshotSource, guard: Guard, labelling: Labelling | None = None
+) -> ASGIApp:
     """Return the application.
 
     Args:
@@ -74,7 +76,7 @@ def browse_app(browsed: Browsed, guard: Guard, labelling: Labelling | None = Non
 
 @dataclass(frozen=True)
 class _Site:
-    browsed: Browsed
+    browsed: SnapshotSource
     guard: Guard
     labelling: Labelling | None
 

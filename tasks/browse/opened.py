@@ -27,7 +27,7 @@ TABLES = ("queries", "codes", "labels", "undecided")
 _log = logging.getLogger(__name__)
 
 
-class StoreCopies:
+class StoreSnapshots:
     """The newest copy of a store; pages that ask for it never wait for a newer one."""
 
     def __init__(self, settings: StoreSettings) -> None:
@@ -71,7 +71,7 @@ def _warm(snapshot: Snapshot) -> None:
         pair_page(snapshot, asked)
 
 
-class OneFolder:
+class ExportSnapshot:
     """An exported folder, read once."""
 
     def __init__(self, folder: Path) -> None:

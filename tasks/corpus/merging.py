@@ -25,7 +25,7 @@ LABEL_OF_DROPPED = "label of a dropped query or function"
 _logger = logging.getLogger(__name__)
 
 
-class Merged:
+class Deduplicator:
     """Lets items of one collection through, and counts by reason what it drops.
 
     Texts that are equal when normalised are one query or one function: the first stays. Of what

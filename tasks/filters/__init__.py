@@ -3,8 +3,8 @@
 To add one, write a file with a class that is made without arguments and has ``reason_to_drop``, and
 decorate it with ``@filters.register("name")``, the name being that of the file with dashes for
 underscores. One with ``reason_to_drop_query`` is asked about queries too. Every source that passes
-its items through `tasks.corpus.merging.Merged` takes it from then on as ``source.filters``, and
-`tests/tasks/filters/test_conformance.py` tests it.
+its items through `tasks.corpus.merging.Deduplicator` takes it from then on as ``source.filters``,
+and `tests/tasks/filters/test_conformance.py` tests it.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,7 @@ that calls other functions is no near duplicate: so differs lcm from gcd. What i
 call, each language says; functions of two languages are not compared.
 
 Every pair that can be near is compared, so that nothing is dropped or kept by an estimate
-(`tasks.filters._kept_bags`).
+(`tasks.filters._multiset_index`).
 """
 
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from infra.languages import language_named
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
-from tasks.filters._kept_bags import KeptBags
+from tasks.filters._multiset_index import MultisetIndex
 
 NEAR = "near duplicate"
 
@@ -33,8 +33,8 @@ class NearDuplicates:
     is_left_out: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        self._kept: defaultdict[str, KeptBags] = defaultdict(
-            lambda: KeptBags(SET_SIMILARITY, MULTISET_SIMILARITY)
+        self._kept: defaultdict[str, MultisetIndex] = defaultdict(
+            lambda: MultisetIndex(SET_SIMILARITY, MULTISET_SIMILARITY)
         )
         self._known: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
         self._twins: list[str] = []
@@ -62,7 +62,7 @@ class NearDuplicates:
             return None
         kept, known = self._kept[language.name], self._known[language.name]
         called = hash(frozenset({*language.calls(function.code.text)} - {function.own_name}))
-        for row in kept.near(bag).tolist():
+        for row in kept.similar(bag).tolist():
             if known[row][0] == called:
                 self._twins.append(f"{function.place} is a near duplicate of {known[row][1]}")
                 return NEAR if self.is_left_out else None

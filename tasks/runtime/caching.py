@@ -36,7 +36,7 @@ Parameters = SimpleNamespace
 Steps = Sequence[Any]
 
 
-class Retries(NamedTuple):
+class StageRetry(NamedTuple):
     """When a stage is tried again.
 
     Attributes:
@@ -60,10 +60,10 @@ ENCODER_AWAY = (
     EncoderUnavailableError, WorkerLostError, ModelUnavailableError, StoreLockedError,
 )  # fmt: skip
 
-LOCKED = Retries((10, 20), (StoreLockedError,))
-VECTORS_AWAY = Retries((30, 60), ENCODER_AWAY)
+LOCKED = StageRetry((10, 20), (StoreLockedError,))
+VECTORS_AWAY = StageRetry((30, 60), ENCODER_AWAY)
 # Every five minutes for an hour: a night's run does not end by an outage.
-MODEL_AWAY = Retries(
+MODEL_AWAY = StageRetry(
     (5, 60, *[300] * 12),
     (
         ModelUnavailableError, WorkerLostError, EngineUnavailableError, BoxLostError,
@@ -78,7 +78,7 @@ def stage(
     *,
     key: Callable[[Parameters], str] | None = None,
     is_valid: Callable[[Parameters], bool] = lambda _: True,
-    retries: Retries = LOCKED,
+    retries: StageRetry = LOCKED,
 ) -> "Callable[[Callable[P, R]], Task[P, R]]":
     """Return a decorator that makes a function a stage.
 
@@ -108,7 +108,7 @@ class Stage(Generic[P, R]):
     run_name: str
     key: Callable[[Parameters], str] | None
     is_valid: Callable[[Parameters], bool]
-    retry_policy: Retries
+    retry_policy: StageRetry
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.function)

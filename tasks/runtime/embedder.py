@@ -141,7 +141,7 @@ def embed_batches(
                 silent_s = 0.0
             for reference in ready:
                 actor, number = calls.pop(reference)
-                with _explained(encoder):
+                with _translate_ray_errors(encoder):
                     answer = ray.get(reference)
                 following = list(islice(left, _IN_FLIGHT if number is None else 1))
                 is_left = bool(following)
@@ -191,7 +191,7 @@ def _report_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
 
 
 @contextmanager
-def _explained(encoder: str) -> Iterator[None]:
+def _translate_ray_errors(encoder: str) -> Iterator[None]:
     """Turn the failure or the death of an actor into this project's error."""
     try:
         yield

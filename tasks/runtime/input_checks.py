@@ -22,7 +22,7 @@ from infra.settings import (
 )
 from tasks.benchmarks.manifest import is_export, read_manifest
 from tasks.benchmarks.sealing import read_answers
-from tasks.corpus.composed import Composed, Readable
+from tasks.corpus.combined import CombinedSource, Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.inputs.challenge import LANGUAGES
@@ -33,7 +33,7 @@ from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
 from tasks.retrievers import retrievers
-from tasks.sources import Parts, asks_written, open_source
+from tasks.sources import SourceRefs, asks_written, open_source
 from tasks.sources.codesearchnet import CodeSearchNetSource
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.sources.source_code import SourceCode
@@ -84,7 +84,7 @@ def check_judging(settings: Settings) -> Readable:
     """
     opened = check_source(settings)
     if settings.annotation.agents and not settings.publish.include_unlicensed:
-        for each in opened.sources if isinstance(opened, Composed) else (opened,):
+        for each in opened.sources if isinstance(opened, CombinedSource) else (opened,):
             if isinstance(each, CodeSearchNetSource):
                 each.require_licences()
     return opened
@@ -96,7 +96,7 @@ def check_lines(source: SourceSettings, opened: Readable) -> None:
     Raises:
         SourceError: A line is malformed; the message names it.
     """
-    queries, _ = Parts.of(source)
+    queries, _ = SourceRefs.of(source)
     file = source.options.get("queries")
     if file and queries is None and not asks_written(source):
         read_queries(Path(str(file)))

@@ -79,7 +79,7 @@ def search(
     return _search(queries, factors, codes, k, k // 8 + _SPARE)
 
 
-def inverse_peaks(queries: Mapping[str, Floats], codes: Codes) -> dict[str, Doubles]:
+def max_normalisers(queries: Mapping[str, Floats], codes: Codes) -> dict[str, Doubles]:
     """Return encoder → (n,) 1 / the largest absolute cosine of each query with any code.
 
     As weights of `search` they divide each encoder's scores of a query by their largest absolute

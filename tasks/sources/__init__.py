@@ -7,10 +7,10 @@ To add one, write a file with a subclass of `Source` or `FolderSource`, which na
 options, a subclass of `SourceOptions`, and decorate it with ``@sources.register("name")``, the name
 being that of the file with dashes for underscores. Its options are keys of the settings' section
 ``source``, and on the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads
-through `tasks.corpus.merging.Merged`, which applies the filters and drops repeated items, one by
-one: the input may be larger than memory. `tasks.inputs` reads files of each form, a row as a model
-of its keys; `tasks.corpus.parsed_code.parse_function` makes a function of a text; a label has an
-origin, such as ``people:jsonl``. ``staqc.py`` is a short example.
+through `tasks.corpus.merging.Deduplicator`, which applies the filters and drops repeated items, one
+by one: the input may be larger than memory. `tasks.inputs` reads files of each form, a row as a
+model of its keys; `tasks.corpus.parsed_code.parse_function` makes a function of a text; a label has
+an origin, such as ``people:jsonl``. ``staqc.py`` is a short example.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
 
@@ -31,8 +31,8 @@ from infra.identity import mark, mark_of
 from infra.records import SourceInfo
 from infra.registry import Registry, unknown_name
 from infra.settings import SourceSettings
-from tasks.corpus.composed import Component, Composed, QueriesFile, Readable
-from tasks.corpus.merging import Merged
+from tasks.corpus.combined import CombinedSource, Component, QueriesFile, Readable
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.written import WrittenOptions, WrittenQueries
 from tasks.filters import FilterChain, filters
 from tasks.inputs.text import printable, require_folder, state_of
@@ -156,13 +156,13 @@ class Source(ABC, Generic[OptionsType]):
         """Return the content of the main collection; no other is made."""
         return self.content(self.items)
 
-    def content(self, items: Callable[[Merged], Iterable[Item]]) -> Content:
+    def content(self, items: Callable[[Deduplicator], Iterable[Item]]) -> Content:
         """Return the content of a collection, which is read when its items are asked for."""
-        merged = Merged(FilterChain(self._options.filters))
+        merged = Deduplicator(FilterChain(self._options.filters))
         return merged.streamed(self.info, items(merged))
 
     @abstractmethod
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the main collection's items, passed through an object that filters and merges.
 
         Raises:
@@ -194,7 +194,7 @@ _FLAGS = ("path", "distribution", "queries")  # options of sources that the comm
 sources: Registry[type[Source[Any]]] = Registry("source", "tasks.sources")
 
 
-class Part(NamedTuple):
+class SourceRef(NamedTuple):
     """A source that queries or codes are taken from, NAME[=PATH] in the settings.
 
     Attributes:
@@ -206,7 +206,7 @@ class Part(NamedTuple):
     source: SourceSettings
 
     @classmethod
-    def of(cls, text: object, whole: SourceSettings) -> "Part | None":
+    def of(cls, text: object, whole: SourceSettings) -> "SourceRef | None":
         """Return the source that a text names; None where it names none, but maybe a file."""
         name, _, path = str(text).partition("=")
         if name not in sources.names():
@@ -223,26 +223,26 @@ class Part(NamedTuple):
         return _open(self.source, self.name)
 
 
-class Parts(NamedTuple):
+class SourceRefs(NamedTuple):
     """The sources of queries and of codes; None and none where the one source gives them."""
 
-    queries: Part | None
-    codes: Sequence[Part]
+    queries: SourceRef | None
+    codes: Sequence[SourceRef]
 
     @classmethod
-    def of(cls, source: SourceSettings) -> "Parts":
+    def of(cls, source: SourceSettings) -> "SourceRefs":
         """Return the parts that the settings name.
 
         Raises:
             UnknownNameError: There is no such source, or options of an unknown one.
             SettingsError: Options of a source that is not chosen.
         """
-        codes = [(text, Part.of(text, source)) for text in source.codes]
+        codes = [(text, SourceRef.of(text, source)) for text in source.codes]
         for text, part in codes:
             if part is None:
                 sources.get(text.partition("=")[0])
         asked = str(source.options.get("queries", ""))
-        queries = Part.of(asked, source)
+        queries = SourceRef.of(asked, source)
         name, is_named, _ = asked.partition("=")
         is_meant = is_named or get_close_matches(name, [*sources.names(), WRITTEN], 1)
         is_file = "/" in name or Path(name).suffix or Path(asked).exists()
@@ -271,7 +271,7 @@ def open_source(source: SourceSettings) -> Readable:
         SettingsError: An option is missing, unknown or has a bad value.
         SourceError: The input is not there.
     """
-    parts = Parts.of(source)
+    parts = SourceRefs.of(source)
     codes = _codes_of(source, parts)
     name = source.name
     queries: Component = codes[0]
@@ -285,10 +285,10 @@ def open_source(source: SourceSettings) -> Readable:
     elif len(codes) == 1:
         return codes[0]
     names = dict.fromkeys((name, *(part.name for part in parts.codes)))
-    return Composed(source.collection or "-".join(names), queries, codes)
+    return CombinedSource(source.collection or "-".join(names), queries, codes)
 
 
-def _codes_of(source: SourceSettings, parts: Parts) -> list[Source[Any]]:
+def _codes_of(source: SourceSettings, parts: SourceRefs) -> list[Source[Any]]:
     """Return the sources that code is read from; of several distributions one for each."""
     if parts.codes:
         return [part.open() for part in parts.codes]
@@ -329,7 +329,7 @@ def written_queries(source: SourceSettings) -> WrittenQueries:
         )
         known = ", ".join(WrittenOptions.model_fields)
         raise SettingsError(f"{'; '.join(problems)}. Its options: {known}") from None
-    codes = _codes_of(source, Parts.of(source))
+    codes = _codes_of(source, SourceRefs.of(source))
 
     def items() -> Iterator[Item]:
         for code in codes:

@@ -21,7 +21,7 @@ from infra.records import Code, Label, Query, SourceInfo, normalise_query, query
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.licences import UNKNOWN
 from tasks.benchmarks.trec import write_lines
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.parsed_code import text_of_language
 from tasks.inputs.formats import BenchmarkFormat, benchmark_at, benchmark_signs
 from tasks.sources import Source, SourceOptions, sources
@@ -111,7 +111,7 @@ class BenchmarkSource(Source[BenchmarkOptions]):
     def _benchmark(self) -> Benchmark:
         return self._format.benchmark(needs_labels=False)
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the queries, the code base and the grades."""
         benchmark, ids = self._benchmark, content_ids(self._benchmark)
         empty = len(benchmark.queries) + len(benchmark.codes) - len(ids.queries) - len(ids.codes)

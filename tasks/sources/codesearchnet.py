@@ -26,7 +26,7 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
-from tasks.corpus.merging import Merged, QueryReason
+from tasks.corpus.merging import Deduplicator, QueryReason
 from tasks.corpus.parsed_code import text_of_language
 from tasks.filters import CorpusFunction
 from tasks.filters.documentation import first_paragraph
@@ -180,7 +180,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
                     "from the published archive, or give --include-unlicensed for private use"
                 )
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Return the functions, and queries and labels by documentation or grades if asked for."""
         if self._options.annotations:
             return self._annotated(read_grades(self._options.annotations), merged)
@@ -189,7 +189,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
             return self._pairs(functions, merged)
         return merged.codes(map(text_of_language, functions))
 
-    def _pairs(self, functions: Iterable[Code], merged: Merged) -> Iterator[Item]:
+    def _pairs(self, functions: Iterable[Code], merged: Deduplicator) -> Iterator[Item]:
         """Yield documentation as queries, and the functions without it.
 
         As in its evaluation each function answers its own paragraph; several may have the same one.
@@ -211,7 +211,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
             elif codes:
                 merged.dropped[NO_QUERY] += 1
 
-    def _annotated(self, grades: Grades, merged: Merged) -> Iterator[Item]:
+    def _annotated(self, grades: Grades, merged: Deduplicator) -> Iterator[Item]:
         """Yield the queries with a right answer, the functions annotated for them, and the labels.
 
         Grades name a function by its URL; several that hold one text share its best grade.
@@ -237,7 +237,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
         yield from merged.labels(labels)
 
     def _functions(
-        self, merged: Merged, chosen: Collection[tuple[str, str]] | None = None
+        self, merged: Deduplicator, chosen: Collection[tuple[str, str]] | None = None
     ) -> Iterator[Code]:
         """Yield the functions of all files.
 

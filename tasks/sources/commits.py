@@ -21,7 +21,7 @@ from infra.records import Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_repository
 from tasks.corpus.functions import corpus_function
 from tasks.corpus.git_history import Commit, GitHistory, OpenHistory
-from tasks.corpus.merging import Merged, QueryReason
+from tasks.corpus.merging import Deduplicator, QueryReason
 from tasks.corpus.source_files import languages_of
 from tasks.filters import CorpusFunction
 from tasks.inputs.text import one_line
@@ -110,7 +110,7 @@ class CommitsSource(FolderSource[CommitsOptions]):
             location=self._folder.resolve().name,
         )
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield subjects, each after the functions that its commit changed."""
         newest, taken = set[tuple[str, str]](), 0
         with self._history.opened() as history:

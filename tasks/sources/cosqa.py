@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from infra.collected import Content, Item
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
-from tasks.corpus.merging import REPEATED_QUERY, Merged
+from tasks.corpus.merging import REPEATED_QUERY, Deduplicator
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, decode_json, read_items
@@ -108,7 +108,7 @@ class CosqaSource(FolderSource[CosqaOptions]):
             )
         return collections
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Return the retrieval queries over the whole code base, or all rows."""
         if self._of_all:
             if not self._all.is_file():
@@ -129,7 +129,7 @@ class CosqaSource(FolderSource[CosqaOptions]):
         files = set(self._folder.glob("cosqa-*.json")) - set(self._retrieval_files)
         return inside(self._folder, files)
 
-    def _retrieval(self, merged: Merged) -> Iterator[Item]:
+    def _retrieval(self, merged: Deduplicator) -> Iterator[Item]:
         indices = _indices(*inside(self._folder, [self._base]))
         rows = [row for file in self._retrieval_files for row in _rows(file)]
         for place, row in rows:
@@ -137,7 +137,7 @@ class CosqaSource(FolderSource[CosqaOptions]):
         codes = ((text, f"{self._base.name}:{index}") for text, index in indices.items())
         return self._merged(merged, rows, codes, RETRIEVAL_LABELS)
 
-    def _pairs(self, merged: Merged, files: Sequence[Path]) -> Iterator[Item]:
+    def _pairs(self, merged: Deduplicator, files: Sequence[Path]) -> Iterator[Item]:
         rows = [row for file in files for row in _rows(file)]
         codes = ((row.code, row.idx) for _, row in rows)
         return self._merged(merged, rows, codes, PAIR_LABELS)
@@ -156,7 +156,7 @@ class CosqaSource(FolderSource[CosqaOptions]):
 
     def _merged(
         self,
-        merged: Merged,
+        merged: Deduplicator,
         rows: list[Line[_Row]],
         codes: Iterable[tuple[str, str]],
         label_origin: str,

@@ -17,7 +17,7 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.ids import CodeId
 from infra.records import Label, Query, SourceInfo
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.parsed_code import parse_function
 from tasks.inputs.lines import read_items
 from tasks.inputs.text import inside, printable
@@ -88,7 +88,7 @@ class CosqaPlusSource(FolderSource[CosqaPlusOptions]):
                 )
         return [file for files in found for file in files]
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the queries, codes and labels."""
         queries, codes, pairs = self.inputs()
         asked: dict[int, Query] = {}

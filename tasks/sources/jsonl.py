@@ -26,7 +26,7 @@ from infra.ids import CodeId, QueryId
 from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.benchmarks.trec import write_lines
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, StrictRow, read_lines, taken
@@ -109,7 +109,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
             name="jsonl", licence=self._licence, revision="unknown", location=location
         )
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the queries, the functions as they are read, and the labels."""
         queries, labels = read_queries(self._file("queries")), self._file("labels")
         rows = list(read_lines(labels, _LabelRow)) if os.path.lexists(labels) else []

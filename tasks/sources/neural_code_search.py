@@ -17,7 +17,7 @@ from infra.collected import Item
 from infra.ids import QueryId
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.neural_code_search import (
     QUESTIONS,
     REPOSITORIES,
@@ -95,7 +95,7 @@ class NeuralCodeSearchSource(FolderSource[NeuralCodeSearchOptions]):
         states = [state_of(chain([each], each.rglob("*.java"))) for each in places]
         return [*super().chosen(), states]
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the questions, the methods whose repositories are there, and the examples."""
         answered: dict[int, list[QueryId]] = {}
         listed = []

@@ -17,7 +17,7 @@ from infra.errors import SettingsError
 from infra.records import SourceInfo
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.popularity import most_popular_first
 from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
 from tasks.inputs.queries import read_queries
@@ -129,12 +129,12 @@ class SourceCode(Source[SourceCodeOptions]):
         )
         return collections
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the queries and the functions."""
         return self._items(merged, Counter(), [])
 
     def _items(
-        self, merged: Merged, unread: Counter[str], documented: list[DocumentedFunction]
+        self, merged: Deduplicator, unread: Counter[str], documented: list[DocumentedFunction]
     ) -> Iterator[Item]:
         """Yield the same; note what was left out of the files, and functions for documentation."""
         if self._queries:

@@ -18,7 +18,7 @@ from infra.languages import languages
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.aroma_matches import have_matches
 from tasks.corpus.functions import find_functions
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.neural_code_search import read_questions
 from tasks.corpus.parsed_code import parse_function
@@ -112,7 +112,7 @@ class StackExchangeSource(Source[StackExchangeOptions]):
             location=f"https://archive.org/details/stackexchange ({self._options.site})",
         )
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the titles as queries, their answers' code, and that the one answers the other.
 
         Raises:

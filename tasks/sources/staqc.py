@@ -16,7 +16,7 @@ from pydantic import Field
 from infra.collected import Item
 from infra.errors import SourceError
 from infra.records import Query, SourceInfo
-from tasks.corpus.merging import Merged
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.pickles import pickled_pairs
@@ -87,7 +87,7 @@ class StaqcSource(FolderSource[StaqcOptions]):
         """Return the files of snippets and titles."""
         return [*self._snippets, *self._titles]
 
-    def items(self, merged: Merged) -> Iterator[Item]:
+    def items(self, merged: Deduplicator) -> Iterator[Item]:
         """Yield the titles as queries where asked for, and the snippets."""
         for file in self._titles:
             yield from merged.queries(
@@ -97,7 +97,7 @@ class StaqcSource(FolderSource[StaqcOptions]):
             yield from merged.codes(_functions(file, merged))
 
 
-def _functions(file: Path, merged: Merged) -> Iterator[CorpusFunction]:
+def _functions(file: Path, merged: Deduplicator) -> Iterator[CorpusFunction]:
     for key, text in _texts(file):
         if text.strip():
             question, index = key if isinstance(key, tuple) else (key, 0)

@@ -38,7 +38,7 @@ class StoredAnnotations(AnnotationStream):
         for batch in read_evidence(self._database, self.selection, self._codes):
             yield batch.select(EVIDENCE.names).cast(EVIDENCE)
 
-    def of_codes(self, codes: pa.Array) -> "StoredAnnotations":
+    def filter_codes(self, codes: pa.Array) -> "StoredAnnotations":
         """Return the annotations of some codes alone; others are not read."""
         if self._codes is not None:
             codes = codes.filter(pc.is_in(codes, value_set=self._codes))

@@ -23,7 +23,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.progress import Progress, progress
 from tasks.runtime.references import SearchReference
 from tasks.runtime.run_logger import get_run_logger, run_logger
-from tasks.search.exact import Hits, inverse_peaks
+from tasks.search.exact import Hits, max_normalisers
 from tasks.search.exact import search as search_exactly
 from tasks.search.scores import Block, Codes, Positions
 from tasks.stages.vectors import open_codes, stored_vectors
@@ -135,7 +135,7 @@ def _search(
         )  # fmt: skip
         hits = index.search(queries, settings.top_k)
     else:
-        weights = inverse_peaks(queries, codes) if settings.fusion == "scaled" else None
+        weights = max_normalisers(queries, codes) if settings.fusion == "scaled" else None
         hits = search_exactly(queries, codes, settings.top_k, weights)
     rows = _columns(pa.array(query_ids, pa.string()), code_ids, names, hits)
     candidates.add_candidate_columns(database, search.search_id, rows)

@@ -8,7 +8,7 @@ from infra.program import program_digest
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
 from tasks.reports.text import counted, tally
-from tasks.runtime.caching import Parameters, Retries, stage
+from tasks.runtime.caching import Parameters, StageRetry, stage
 from tasks.runtime.progress import progress
 from tasks.runtime.run_logger import get_run_logger
 from tasks.sources import WRITTEN, open_source
@@ -47,7 +47,7 @@ def _is_read(p: Parameters) -> bool:
     "read {source.title}",
     key=lambda p: digest("collect", p.database.store_id, p.fingerprint),
     is_valid=_is_read,
-    retries=Retries((10, 20), (StoreLockedError, OSError)),
+    retries=StageRetry((10, 20), (StoreLockedError, OSError)),
 )
 def collect_source(
     database: Database, source: SourceSettings, fingerprint: str

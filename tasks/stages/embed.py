@@ -16,7 +16,7 @@ from infra.store import Database, vectors
 from tasks.encoders import EncoderSpec, Kind, encoders
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
-from tasks.runtime.caching import ENCODER_AWAY, Parameters, Retries, stage
+from tasks.runtime.caching import ENCODER_AWAY, Parameters, StageRetry, stage
 from tasks.runtime.progress import progress, raise_if_stopped
 from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.runtime.vector_writer import EmbeddedBatch, ReadTexts, VectorWriter, encode
@@ -74,7 +74,7 @@ def _is_embedded(p: Parameters) -> bool:
         encoder_key(p.encoder),
     ),
     is_valid=_is_embedded,
-    retries=Retries((30, 60, 120), ENCODER_AWAY),
+    retries=StageRetry((30, 60, 120), ENCODER_AWAY),
 )
 def embed(
     database: Database,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from tasks.corpus.composed import LABEL_ELSEWHERE
+from tasks.corpus.combined import LABEL_ELSEWHERE
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import OF_FILES
 from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY

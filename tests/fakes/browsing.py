@@ -18,9 +18,9 @@ from infra.records import (
     Query,
 )
 from infra.store import Database, annotations, recipes
-from tasks.browse.app import Browsed, browse_app
+from tasks.browse.app import SnapshotSource, browse_app
 from tasks.browse.guard import Guard
-from tasks.browse.opened import StoreCopies
+from tasks.browse.opened import StoreSnapshots
 from tests.fakes.stores import store_like
 
 PORT = 4280
@@ -83,10 +83,10 @@ def judged(pair: Pair, recipe: RecipeId, text: str, label: int = 1) -> Annotatio
 
 
 def client_of(
-    browsed: Browsed | Database, guard: Guard | None = None, address: str = ADDRESS
+    browsed: SnapshotSource | Database, guard: Guard | None = None, address: str = ADDRESS
 ) -> TestClient:
     """Return a browser that follows no redirects, on the pages of a store or of a snapshot."""
     if isinstance(browsed, Database):
-        browsed = StoreCopies(browsed.settings)
+        browsed = StoreSnapshots(browsed.settings)
     app = browse_app(browsed, guard or Guard("127.0.0.1", PORT))
     return TestClient(app, base_url=address, follow_redirects=False)

@@ -27,7 +27,7 @@ from infra.errors import (
     WorkerLostError,
 )
 from tasks.runtime import caching
-from tasks.runtime.caching import Parameters, Retries, stage
+from tasks.runtime.caching import Parameters, StageRetry, stage
 from tests.flows.recording import flows_and_tasks
 
 RUN = uuid4().hex
@@ -98,7 +98,7 @@ def test_no_task_has_a_cache_by_accident() -> None:
         assert task.retry_condition_fn is not None, task.name
 
 
-PASSING: dict[str, tuple[Retries, set[type[CosqaError]]]] = {
+PASSING: dict[str, tuple[StageRetry, set[type[CosqaError]]]] = {
     "locked": (caching.LOCKED, {StoreLockedError}),
     "vectors": (
         caching.VECTORS_AWAY,

@@ -114,7 +114,7 @@ class LedgerActor:
         self._lost: set[str] = set()  # workers of which all is taken back
 
     @_attempt_method
-    async def exchange(
+    async def rpc_batch(
         self,
         attempt: _Attempt,
         judged: int,
@@ -426,7 +426,7 @@ class RemoteLedger(Ledger):
             lookups = [lookup for lookup, _ in sent]
             try:
                 self._patience_s, answers = await self._call(
-                    self._actor.exchange, self._judged, released, commits, lookups
+                    self._actor.rpc_batch, self._judged, released, commits, lookups
                 )
             except Exception as error:  # noqa: BLE001 - raised by all that wait
                 answers = [error] * len(sent)

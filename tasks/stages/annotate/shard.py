@@ -29,14 +29,14 @@ from infra.records import Annotation, Pair
 from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
-from tasks.runtime.caching import MODEL_AWAY, Retries, stage
+from tasks.runtime.caching import MODEL_AWAY, StageRetry, stage
 from tasks.runtime.references import RecipeReference
 from tasks.runtime.run_logger import hear_libraries, run_logger, send_logs
 
 if TYPE_CHECKING:
     from tasks.stages.annotate.ledger_actor import LedgerHandle, RemoteLedger
 
-PATIENCE = Retries(
+PATIENCE = StageRetry(
     MODEL_AWAY.delays_s, (ModelUnavailableError, EngineUnavailableError, BoxLostError)
 )
 WIRE_S = 2.0

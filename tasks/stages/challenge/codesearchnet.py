@@ -20,7 +20,7 @@ from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
 from tasks.benchmarks.challenge import GradeRow, Prediction, write_grades, write_predictions
-from tasks.corpus.composed import Readable
+from tasks.corpus.combined import Readable
 from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.inputs.trec import read_run
 from tasks.reports.document import Block, Document, Table
@@ -29,7 +29,7 @@ from tasks.runtime.caching import stage
 from tasks.runtime.input_checks import check_challenge
 from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.challenge.rankings import Search
-from tasks.stages.label.sample import first_results, items_of
+from tasks.stages.label.sample import items_of, top_results
 from tasks.stages.scoring import Run
 from tasks.suites.codesearchnet import ChallengeScores, read_predictions, read_relevances, score
 
@@ -171,7 +171,7 @@ def draw_pool(
     pairs = {
         PairKey(QueryId(query), CodeId(code))
         for run in runs
-        for query, code in first_results(read_run(run.file), first)
+        for query, code in top_results(read_run(run.file), first)
     }
     if not pairs:
         get_run_logger().warning("no method has a result: there is nothing to grade")

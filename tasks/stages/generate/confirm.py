@@ -13,7 +13,7 @@ from tasks.benchmarks.sheets import Answer, write_answers
 from tasks.inputs.sheets import AnswerRow, is_filled, read_answers
 
 
-class Confirmed(Record):
+class ConfirmationCounts(Record):
     """Numbers of answers that people confirmed, edited and refused on a sheet."""
 
     confirmed: int = 0
@@ -54,7 +54,7 @@ def write_waiting(database: Database, collection: str, folder: Path) -> Path | N
     return file
 
 
-def confirm(database: Database, file: Path) -> Confirmed:
+def confirm(database: Database, file: Path) -> ConfirmationCounts:
     """Store the answers of a filled-in sheet as people's votes, all of them or none.
 
     An answer whose code was changed and confirmed becomes a further answer, marked as edited.
@@ -92,7 +92,9 @@ def confirm(database: Database, file: Path) -> Confirmed:
     generated.add_answers(database, [(answer, ()) for answer in changed], votes)
     refused = sum(not row.relevance for row in rows)
     edited = sum(map(len, votes.values())) - len(rows)
-    return Confirmed(confirmed=len(rows) - refused - edited, edited=edited, refused=refused)
+    return ConfirmationCounts(
+        confirmed=len(rows) - refused - edited, edited=edited, refused=refused
+    )
 
 
 def _edited(answer: GeneratedCode, code: Code, siblings: Sequence[GeneratedCode]) -> GeneratedCode:

@@ -129,7 +129,7 @@ def sample_results(
         )
     by_query = drawing.stratum == "answers"
     found = {
-        method: first_results(read_run(file), 1 if by_query else _TOP)
+        method: top_results(read_run(file), 1 if by_query else _TOP)
         for method, file in sorted(files.items())
     }
     answered = set.intersection(*({query for query, _ in pairs} for pairs in found.values()))
@@ -166,7 +166,7 @@ def sample_results(
     return sample
 
 
-def first_results(ranked: Rankings, number: int) -> list[tuple[str, str]]:
+def top_results(ranked: Rankings, number: int) -> list[tuple[str, str]]:
     """Return (query, code) of the first results of each query."""
     return [
         (query, ranked.code_ids[code])

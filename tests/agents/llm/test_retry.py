@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.llm.answers import TOO_LONG
-from agents.llm.retry import Kind, RequestError, Retries, backoff_s
+from agents.llm.retry import Kind, RequestError, RetryClient, backoff_s
 from infra.settings import LanguageModelSettings
 
 
@@ -105,7 +105,7 @@ async def test_transient_errors_are_retried_up_to_the_limit_and_then_raised(
         raise RequestError(503, "down", retry_after="0.001")
 
     with pytest.raises(RequestError, match="down"):
-        await Retries(SETTINGS).get(request)
+        await RetryClient(SETTINGS).get(request)
     assert len(tries) == 4
     assert caplog.messages == ["openai/x: 503, retry in 0.0 s"] * 3
 
@@ -119,5 +119,5 @@ async def test_other_errors_are_not_retried(error: Exception) -> None:
         raise error
 
     with pytest.raises(type(error)):
-        await Retries(SETTINGS).get(request)
+        await RetryClient(SETTINGS).get(request)
     assert len(tries) == 1

@@ -84,11 +84,11 @@ def test_evidence_of_some_codes_is_that_of_all_without_the_others(tmp_path: Path
     stored = with_evidence(database)
     whole = StoredAnnotations(database, selected(database))
     for codes in ([], [CODES[0].code_id], [CODES[1].code_id, "none"]):
-        some = whole.of_codes(pa.array(codes, pa.string()))
+        some = whole.filter_codes(pa.array(codes, pa.string()))
         own = sorted((i for i in stored if i.code_id in codes), key=lambda item: item.key)
         assert list(some) == own
         assert len(some) == len(own)
-    none = some.of_codes(pa.array([CODES[0].code_id]))
+    none = some.filter_codes(pa.array([CODES[0].code_id]))
     assert list(none) == [], "of both"
 
 

@@ -50,7 +50,7 @@ def test_the_annotations_of_some_pairs_or_codes_are_found(tmp_path: Path) -> Non
     wanted = [SEVERAL[7].key, SEVERAL[2].key, ("q", "c3")]
     assert evidence.of_pairs(wanted) == [SEVERAL[2], SEVERAL[7]]
     assert evidence.of_pairs([]) == []
-    assert list(evidence.of_codes(pa.array(["c1", "c5"]))) == [SEVERAL[1], SEVERAL[5]]
+    assert list(evidence.filter_codes(pa.array(["c1", "c5"]))) == [SEVERAL[1], SEVERAL[5]]
     assert len(evidence) == 10
 
 

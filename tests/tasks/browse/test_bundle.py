@@ -8,13 +8,13 @@ import pytest
 
 from infra.errors import PublishError
 from tasks.browse.bundle import write_bundle
-from tasks.browse.opened import StoreCopies
+from tasks.browse.opened import StoreSnapshots
 from tests.fakes.browsing import HOSTILE, judged_store
 from tests.fakes.stores import whole_store
 
 
 def test_every_link_leads_to_a_file_and_every_pair_has_one(tmp_path: Path) -> None:
-    snapshot = StoreCopies(whole_store(tmp_path / "store").settings).current()
+    snapshot = StoreSnapshots(whole_store(tmp_path / "store").settings).current()
     number = write_bundle(snapshot, tmp_path / "pages")
     pages = list((tmp_path / "pages").glob("*.html"))
     assert len(pages) == number
@@ -27,7 +27,7 @@ def test_every_link_leads_to_a_file_and_every_pair_has_one(tmp_path: Path) -> No
 
 
 def test_pages_are_written_anew_and_other_files_are_left_alone(tmp_path: Path) -> None:
-    snapshot = StoreCopies(judged_store(tmp_path / "store", HOSTILE[:3]).settings).current()
+    snapshot = StoreSnapshots(judged_store(tmp_path / "store", HOSTILE[:3]).settings).current()
     folder = tmp_path / "pages"
     assert write_bundle(snapshot, folder) == write_bundle(snapshot, folder)
     (folder / "notes.txt").write_text("mine", "utf-8")

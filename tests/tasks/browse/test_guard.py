@@ -6,17 +6,17 @@ import pytest
 from starlette.testclient import TestClient
 
 from tasks.browse.guard import Guard, is_loopback
-from tasks.browse.opened import StoreCopies
+from tasks.browse.opened import StoreSnapshots
 from tests.fakes.browsing import PORT, client_of, judged_store
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> StoreCopies:
+def store(tmp_path_factory: pytest.TempPathFactory) -> StoreSnapshots:
     folder = tmp_path_factory.mktemp("guarded") / "store"
-    return StoreCopies(judged_store(folder, ("a query",)).settings)
+    return StoreSnapshots(judged_store(folder, ("a query",)).settings)
 
 
-def client(store: StoreCopies, guard: Guard | None = None) -> TestClient:
+def client(store: StoreSnapshots, guard: Guard | None = None) -> TestClient:
     return client_of(store, guard)
 
 
@@ -28,11 +28,11 @@ def client(store: StoreCopies, guard: Guard | None = None) -> TestClient:
         (f"127.0.0.1.evil.example:{PORT}", 421), (f"10.0.0.1:{PORT}", 421), ("", 421),
     ],
 )  # fmt: skip
-def test_a_name_of_another_host_is_refused(store: StoreCopies, host: str, status: int) -> None:
+def test_a_name_of_another_host_is_refused(store: StoreSnapshots, host: str, status: int) -> None:
     assert client(store).get("/pairs", headers={"Host": host}).status_code == status
 
 
-def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: StoreCopies) -> None:
+def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: StoreSnapshots) -> None:
     browser = client(store, Guard("0.0.0.0", PORT, "secret"))
     assert browser.get("/pairs").status_code == 401
     assert browser.get("/pairs?token=wrong").status_code == 401
@@ -46,7 +46,7 @@ def test_beyond_loopback_a_token_is_demanded_and_kept_in_a_cookie(store: StoreCo
     assert browser.get("/pairs?token=secret", headers=evil).status_code == 421
 
 
-def test_a_browser_is_known_for_weeks_after_its_last_visit(store: StoreCopies) -> None:
+def test_a_browser_is_known_for_weeks_after_its_last_visit(store: StoreSnapshots) -> None:
     browser = client(store)
     first, later = (browser.get("/pairs").headers["set-cookie"] for _ in range(2))
     assert first == later
@@ -56,7 +56,9 @@ def test_a_browser_is_known_for_weeks_after_its_last_visit(store: StoreCopies) -
 
 
 @pytest.mark.parametrize("value", ["x", '"a\\012Set-Cookie: b=c"', "x" * 33, "é" * 32])
-def test_a_cookie_that_this_server_never_gave_is_replaced(store: StoreCopies, value: str) -> None:
+def test_a_cookie_that_this_server_never_gave_is_replaced(
+    store: StoreSnapshots, value: str
+) -> None:
     name = f"cosqa_session_{PORT}"
     answer = client(store).get("/pairs", headers={"Cookie": f"{name}={value}".encode()})
     assert answer.status_code == 200
@@ -65,7 +67,7 @@ def test_a_cookie_that_this_server_never_gave_is_replaced(store: StoreCopies, va
 
 @pytest.mark.parametrize("slashes", ["//", "///", "/%2F", "/%2f%2f"])
 def test_whoever_shows_a_token_is_led_to_these_pages_alone(
-    store: StoreCopies, slashes: str
+    store: StoreSnapshots, slashes: str
 ) -> None:
     browser = client(store, Guard("0.0.0.0", PORT, "secret"))
     answer = browser.get(f"http://127.0.0.1:{PORT}{slashes}evil.invalid/x?token=secret")

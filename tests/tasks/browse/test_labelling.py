@@ -21,7 +21,7 @@ from infra.store.votes import load_votes
 from tasks.browse.app import browse_app
 from tasks.browse.guard import Guard
 from tasks.browse.labelling import Labelling
-from tasks.browse.opened import StoreCopies
+from tasks.browse.opened import StoreSnapshots
 from tasks.stages.label.results import label_results
 from tasks.stages.label.sheets import read_sheets
 from tests.fakes.browsing import ADDRESS, HOSTILE, PORT, client_of, judged_store, pairs_of
@@ -79,7 +79,7 @@ def database(tmp_path: Path) -> Database:
 
 def app_of(database: Database) -> Any:
     labelling = Labelling(database, SandboxSettings())
-    return browse_app(StoreCopies(database.settings), Guard("127.0.0.1", PORT), labelling)
+    return browse_app(StoreSnapshots(database.settings), Guard("127.0.0.1", PORT), labelling)
 
 
 def test_a_vote_is_stored_when_the_page_says_so_with_all_that_was_entered(

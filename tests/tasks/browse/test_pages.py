@@ -22,7 +22,7 @@ from infra.store.snapshot import empty_snapshot
 from tasks.benchmarks import columns_of, write_benchmark
 from tasks.benchmarks.schemas import EVIDENCE
 from tasks.browse.guard import HEADERS
-from tasks.browse.opened import TABLES, OneFolder, StoreCopies
+from tasks.browse.opened import TABLES, ExportSnapshot, StoreSnapshots
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.browsing import HOSTILE, client_of, judged, judged_store, pairs_of
 from tests.fakes.stores import whole_store
@@ -230,7 +230,7 @@ def test_a_store_that_changes_is_shown_as_it_is_a_little_later(
     monkeypatch.setattr("tasks.browse.opened._PAUSE_S", 0.0)
     monkeypatch.setattr("tasks.browse.opened._SHARE", 0)
     database = judged_store(tmp_path / "store", ("one query",))
-    copies = StoreCopies(database.settings)
+    copies = StoreSnapshots(database.settings)
     client = client_of(copies)
     assert "1 pair<" in client.get("/pairs").text
     judged_store(tmp_path / "store", ("one query", "another query"))
@@ -260,7 +260,7 @@ def test_a_copy_leaves_no_file(tmp_path: Path) -> None:
 def test_an_exported_folder_is_shown_with_its_evidence(tmp_path: Path) -> None:
     benchmark = agents_benchmark()
     write_benchmark(benchmark, tmp_path / "export", include_undecided=True)
-    client = client_of(OneFolder(tmp_path / "export"))
+    client = client_of(ExportSnapshot(tmp_path / "export"))
     listed = client.get("/pairs").text
     assert "3 pairs" in text_of(listed)
     assert ">undecided</span>" in listed
@@ -285,7 +285,7 @@ def test_evidence_that_no_store_could_hold_is_refused(tmp_path: Path) -> None:
 def test_a_folder_in_beirs_form_is_shown(tmp_path: Path) -> None:
     write_benchmark(agents_benchmark(), tmp_path / "export")
     beir = next(path.parent for path in (tmp_path / "export").rglob("corpus.jsonl"))
-    client = client_of(OneFolder(beir))
+    client = client_of(ExportSnapshot(beir))
     assert "pairs<" in client.get("/pairs").text
 
 
@@ -293,7 +293,7 @@ def test_what_is_no_export_or_unpacks_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(SettingsError, match="no exported folder"):
-        OneFolder(tmp_path)
+        ExportSnapshot(tmp_path)
     write_benchmark(agents_benchmark(), tmp_path / "export")
     file = tmp_path / "export" / "codes.parquet"
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * 1_000, pa.int32()), ["x" * 100_000])
@@ -301,4 +301,4 @@ def test_what_is_no_export_or_unpacks_without_end_is_refused(
     assert file.stat().st_size < 1_000_000
     monkeypatch.setattr("tasks.browse.opened._MOST_MB", 50)
     with pytest.raises(PublishError, match="unpacked: not read"):
-        OneFolder(tmp_path / "export")
+        ExportSnapshot(tmp_path / "export")

@@ -10,7 +10,7 @@ import pytest
 from infra.collected import Collected, Item, whole
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
-from tasks.corpus.merging import LABEL_OF_DROPPED, REPEATED_CODE, REPEATED_QUERY, Merged
+from tasks.corpus.merging import LABEL_OF_DROPPED, REPEATED_CODE, REPEATED_QUERY, Deduplicator
 from tasks.corpus.parsed_code import parse_function
 from tasks.filters import FilterChain
 
@@ -20,7 +20,7 @@ NOT_PARSED = "function does not parse: Python 2 statement"
 
 
 def collected_of(texts: Iterable[str], labels: Iterable[Label] = (), *queries: Query) -> Collected:
-    merged = Merged(FilterChain(("parseable",)))
+    merged = Deduplicator(FilterChain(("parseable",)))
 
     def items() -> Iterator[Item]:
         yield from merged.queries(queries)
@@ -63,7 +63,7 @@ def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
 def test_plain_technical_keywords_are_left_out_with_their_labels(
     text: str, is_keyword: bool
 ) -> None:
-    stream = Merged(FilterChain(("technical-keywords",)))
+    stream = Deduplicator(FilterChain(("technical-keywords",)))
     function = parse_function("def f(x):\n    return x", "here")
     asked = [Query.of(text), Query.of("sort a list")]
     labels = [

@@ -13,7 +13,7 @@ import torch
 
 from infra.errors import EncoderError
 from tasks.search import exact
-from tasks.search.exact import inverse_peaks, search
+from tasks.search.exact import max_normalisers, search
 from tasks.search.scores import Block, Codes, Doubles, Positions, Singles, in_memory
 
 
@@ -143,7 +143,7 @@ def test_weights_scale_each_encoders_cosines_before_the_mean() -> None:
     codes = {name: unit(generator, 40, 8) for name in ("one", "other")}
     codes["other"] = codes["other"] - np.float32(0.3)  # mostly negative, which peaks must see
     blocks = in_blocks(codes, 13)
-    weights = inverse_peaks(queries, blocks)
+    weights = max_normalisers(queries, blocks)
     found = search(queries, blocks, 5, weights)
     each = {name: cosines(queries[name], codes[name]) for name in queries}
     scaled = sum(rows / np.abs(rows).max(axis=1, keepdims=True) for rows in each.values()) / 2
@@ -158,7 +158,7 @@ def test_no_codes_and_no_queries_are_no_error() -> None:
     some = unit(np.random.default_rng(0), 3, 4)
     assert search({"": some}, in_memory({"": nothing}), 5).positions.shape == (3, 0)
     assert search({"": nothing}, in_memory({"": some}), 5).positions.shape == (0, 3)
-    assert inverse_peaks({"": some}, in_memory({"": nothing}))[""].tolist() == [1, 1, 1]
+    assert max_normalisers({"": some}, in_memory({"": nothing}))[""].tolist() == [1, 1, 1]
 
 
 def test_vectors_of_another_dimension_are_refused_by_the_encoders_name() -> None:

@@ -44,7 +44,7 @@ class Here:
         self.called = Counter[str]()
         self.terms = RunBudget(self.store, self.llm, Budget(), IN_FLIGHT)
         self.owner = LedgerActor(self.terms)
-        names = ("exchange", "flush", "reserve", "wait_for_rate_limit", "acquire_slots", "release")
+        names = ("rpc_batch", "flush", "reserve", "wait_for_rate_limit", "acquire_slots", "release")
         self._handle = SimpleNamespace(
             **{name: SimpleNamespace(remote=partial(self._call, name)) for name in names}
         )
@@ -56,7 +56,7 @@ class Here:
     @property
     def exchanges(self) -> int:
         """Number of exchanges."""
-        return self.called["exchange"]
+        return self.called["rpc_batch"]
 
     def spent(self) -> tuple[int, float]:
         """Return the tokens and US dollars that are spent."""

@@ -7,7 +7,7 @@ import pytest
 
 from infra.errors import SourceError
 from infra.store import Database, generated
-from tasks.stages.generate.confirm import Confirmed, confirm, write_waiting
+from tasks.stages.generate.confirm import ConfirmationCounts, confirm, write_waiting
 from tests.tasks.inputs.test_sheets import Row, fill
 from tests.tasks.stages.generate.world import answer, judged_store
 
@@ -47,11 +47,13 @@ def test_a_sheet_holds_what_waits_and_its_words_are_kept(
     yes = {"annotator": "first", "relevance": "1"}
     no = {"annotator": "first", "relevance": "0", "notes": "it is off by one"}
     fill(sheet, by_query(q0=yes, q1=no))
-    assert confirm(database, sheet) == Confirmed(confirmed=1, refused=1)
+    assert confirm(database, sheet) == ConfirmationCounts(confirmed=1, refused=1)
     assert set(states(database)) == {True, False, None}
     refused = next(item for item in generated.load_answers(database, "c") if item.notes)
     assert (refused.is_refused, refused.notes) == (True, "it is off by one")
-    assert confirm(database, sheet) == Confirmed(confirmed=1, refused=1), "read twice, held once"
+    assert confirm(database, sheet) == ConfirmationCounts(confirmed=1, refused=1), (
+        "read twice, held once"
+    )
     assert len(states(database)) == 3
 
 
@@ -61,7 +63,7 @@ def test_a_changed_code_is_a_further_answer_marked_as_edited(
     sheet = sheet_of(database, tmp_path)
     better = "def plus(x):\n    return 1 + x"
     fill(sheet, by_query(q1={"annotator": "first", "relevance": "1", "code": better}))
-    assert confirm(database, sheet) == confirm(database, sheet) == Confirmed(edited=1)
+    assert confirm(database, sheet) == confirm(database, sheet) == ConfirmationCounts(edited=1)
     edited = [item for item in generated.load_answers(database, "c") if item.edited]
     assert [(item.code, item.confirmed, item.origin) for item in edited] == [
         (better, True, "generated:openai/scripted, edited")

@@ -1,6 +1,6 @@
-"""Laws of queries and codes that are chosen apart (`tasks.corpus.composed`).
+"""Laws of queries and codes that are chosen apart (`tasks.corpus.combined`).
 
-Covers `tasks.corpus.composed`, `infra.collected` and `infra.settings.data`.
+Covers `tasks.corpus.combined`, `infra.collected` and `infra.settings.data`.
 """
 
 import os
@@ -13,7 +13,7 @@ from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code
 from infra.settings import SourceSettings, load_settings
 from infra.settings.reference import settings_reference
-from tasks.corpus.composed import LABEL_ELSEWHERE
+from tasks.corpus.combined import LABEL_ELSEWHERE
 from tasks.corpus.merging import REPEATED_CODE
 from tasks.filters.testable import NO_PARAMETER
 from tasks.sources import open_source, sources

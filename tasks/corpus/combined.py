@@ -8,7 +8,7 @@ from typing import Protocol
 from infra.collected import Content, Item, Streamed
 from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.corpus.merging import Merged, QueryReason
+from tasks.corpus.merging import Deduplicator, QueryReason
 from tasks.filters import CorpusFunction, FilterChain
 from tasks.inputs.queries import read_queries
 from tasks.inputs.text import state_of
@@ -29,7 +29,7 @@ class Readable(Protocol):
 
 
 class Component(Protocol):
-    """What gives the queries or the codes of a `Composed` source."""
+    """What gives the queries or the codes of a `CombinedSource`."""
 
     def fingerprint(self) -> str:
         """Return a digest that changes whenever what `main` would give changes."""
@@ -60,7 +60,7 @@ class QueriesFile:
         Raises:
             SourceError: The file is missing or malformed.
         """
-        merged = Merged(FilterChain(()))
+        merged = Deduplicator(FilterChain(()))
         queries = merged.queries(query for _, query in read_queries(self._file))
         info = SourceInfo(
             name="queries", licence="unknown", revision="unknown", location=self._file.name
@@ -68,7 +68,7 @@ class QueriesFile:
         return Streamed(info, queries, merged.dropped)
 
 
-class Composed:
+class CombinedSource:
     """The queries and labels of one source over the codes of several, in their order.
 
     Of equal codes the first stays, with its source's name and licence. Of every source the main
@@ -106,7 +106,7 @@ class Composed:
 def _items(
     asked: Content, found: Sequence[Content], dropped: Counter[str], notes: list[str]
 ) -> Iterator[Item]:
-    merged = Merged(FilterChain(()))
+    merged = Deduplicator(FilterChain(()))
     labels: list[Label] = []
     has_codes = False
     for item in asked.items():

@@ -22,7 +22,7 @@ _FIRST_ORDER, _GROWTH = 256, 1.25  # bags after which rarity is counted first, a
 _BAGS_AT_ONCE = 1 << 16
 
 
-class KeptBags:
+class MultisetIndex:
     """Bags, of which it is asked whether one is near to another bag.
 
     Args:
@@ -42,7 +42,7 @@ class KeptBags:
     def __len__(self) -> int:
         return len(self._sizes)
 
-    def near(self, bag: Mapping[str, int]) -> Integers:
+    def similar(self, bag: Mapping[str, int]) -> Integers:
         """Return the numbers, from 0, of the added bags that are near to this one."""
         numbers, times = self._numbered(bag)
         total = int(times.sum())
@@ -101,7 +101,9 @@ class KeptBags:
         often = np.add.reduceat(np.minimum(met, _view(self._times)[places], dtype=np.int64), starts)
         either = len(numbers) + sizes - shared
         union = times.sum() + _view(self._totals)[rows] - often
-        near = _reach(shared, either, self._of_sets) & _reach(often, union, self._of_multisets)
+        near = _at_least(shared, either, self._of_sets) & _at_least(
+            often, union, self._of_multisets
+        )
         return rows[near]
 
     def _order_anew(self) -> None:
@@ -170,7 +172,9 @@ def _view(numbers: "array[int]") -> Integers:
     return np.frombuffer(numbers, np.dtype(numbers.typecode))
 
 
-def _reach(part: Integers, whole: Integers, similarity: tuple[int, int]) -> npt.NDArray[np.bool_]:
+def _at_least(
+    part: Integers, whole: Integers, similarity: tuple[int, int]
+) -> npt.NDArray[np.bool_]:
     some, of = similarity
     reached: npt.NDArray[np.bool_] = part * of >= whole * some
     return reached
