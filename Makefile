@@ -45,7 +45,7 @@ SEEDS ?= 50
 chaos: setup engine  ## Set up, then break annotation runs of 2,000 pairs by SEEDS=50 of the night's seeds (an hour)
 	COSQA_NIGHT=$(NIGHT) $(BIN)/python -m tests.chaos --seeds $(SEEDS)
 
-screenshots: setup engine browser  ## Walk through the Prefect UI and the sample's pages in a headless browser, and write the screenshots of README and pages
+screenshots: setup engine browser  ## Set up, then walk through the Prefect UI and the sample's pages, and write the pages' screenshots
 	COSQA_SCREENSHOTS=infra/deploy/screenshots $(BIN)/pytest tests/ui/test_walk.py tests/ui/test_sample_pages.py
 
 lint: style types imports  ## ruff, mypy strict and the import rules, side by side

@@ -16,13 +16,7 @@ from flows.runtime.approval import approved
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from flows.runtime.writing import writing
 from infra.budget import run_budget
-from infra.errors import (
-    BudgetExhaustedError,
-    CosqaError,
-    SettingsError,
-    UnknownPriceError,
-    UnrecordableError,
-)
+from infra.errors import BudgetExhaustedError, CosqaError, RunBudgetError, SettingsError
 from infra.journal import Journal
 from infra.ray import check_reach, start_workers
 from infra.store.pending import own_keys
@@ -130,10 +124,11 @@ def judge_in_turn(
     for part in parts:
         bounds = policy.model_copy(update={"budget_usd": usd, "pairs": pairs})
         more, after, error = _judge(replace(part, policy=bounds), after)
-        is_spent = isinstance(error, BudgetExhaustedError)
-        if error and (not is_spent or isinstance(error, UnknownPriceError | UnrecordableError)):
-            raise error
         judged += more
+        # A spent budget of the store that lets nothing be judged is a failure, as in other runs.
+        may_end = RunBudgetError if not judged.pairs else BudgetExhaustedError
+        if error and not isinstance(error, may_end):
+            raise error
         if budget.limit_usd is not None:
             usd = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]
         pairs = policy.pairs and max(0, policy.pairs - judged.pairs)

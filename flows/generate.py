@@ -15,7 +15,7 @@ def generate(settings: FlowSettings = None) -> Generated:
     ready = check_inputs(settings)
     generation = ready.settings.generation
     committee = verifying_committee(ready.settings.committee, generation.configuration)
-    check_agents(ready, committee)
+    check_agents(ready, committee, to_ask=True)
     source = collected_source(ready)
     with writing(ready.settings.store):
         found = generate_codes(ready.database, source, committee, generation)

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from prefect import flow
+from prefect.logging import get_run_logger
 
 from flows.annotate import judge_in_turn, show_plan
 from flows.evaluate import score_methods
@@ -67,4 +68,6 @@ def repair(
         run = replace(run, policy=approved(expected, run.policy), is_approved=True)
     parts = [replace(run, search=pool) for pool in pools]
     *_, last = judge_in_turn(run, parts, [planned])
+    if last.end:
+        get_run_logger().warning("%s: what is not judged keeps its grades", last.end)
     return write_repair(database, opened, ranked, run, chosen.scoring, pool, wait_for=last.steps)

@@ -63,7 +63,11 @@ class UnreadableAnswerError(ModelUnavailableError):
     """The server answered twice, and neither answer is one of its protocol."""
 
 
-class BudgetExhaustedError(LanguageModelError):
+class RunStopError(LanguageModelError):
+    """No request may be made any more, so that the run ends."""
+
+
+class BudgetExhaustedError(RunStopError):
     """The model's budget is spent."""
 
 
@@ -71,12 +75,12 @@ class RunBudgetError(BudgetExhaustedError):
     """A run's own budget is spent: what is left waits for the next run."""
 
 
-class UnknownPriceError(BudgetExhaustedError):
+class UnknownPriceError(RunStopError):
     """A budget is in US dollars, and no price is known to count it by."""
 
 
-class UnrecordableError(BudgetExhaustedError):
-    """Spending or paid replies cannot be stored, so that the run ends; no budget need be spent."""
+class UnrecordableError(RunStopError):
+    """Spending or paid replies cannot be stored."""
 
 
 class ModelRefusedError(LanguageModelError):

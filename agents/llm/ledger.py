@@ -25,7 +25,7 @@ from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError
 from infra.budget import Budget, Budgets
 from infra.disk import OTHER_STORE, free_bytes
-from infra.errors import BudgetExhaustedError, UnknownPriceError, UnrecordableError
+from infra.errors import RunStopError, UnknownPriceError, UnrecordableError
 from infra.journal import Journal, keep_all, money, packed
 from infra.settings import LanguageModelSettings, StoreSettings
 
@@ -101,7 +101,8 @@ class Ledger(ABC):
         that is cancelled here costs nothing. Of an unknown price the highest one so far is taken.
 
         Raises:
-            BudgetExhaustedError: It could exceed the budget, or no price is known.
+            BudgetExhaustedError: It could exceed the budget.
+            UnknownPriceError: A budget is in US dollars, and no price is known.
             UnrecordableError: What is spent cannot be known or written down, or the disk may have
                 no room for the reply.
         """
@@ -273,12 +274,12 @@ class JournalLedger(Ledger):
             return await self._reserve(tokens, usd)
         except UnrecordableError:
             raise
-        except BudgetExhaustedError:
+        except RunStopError:
             async with self._short:
                 while self._in_flight:
                     self._given_back.clear()
                     await self._given_back.wait()
-                    with suppress(BudgetExhaustedError):
+                    with suppress(RunStopError):
                         return await self._reserve(tokens, usd)
                 return await self._reserve(tokens, usd)
 

@@ -530,7 +530,7 @@ def compare_annotators(
     judged = _run("compare_annotators", ready, truth=truth, models=models or (),
                   configurations=chosen, limit=limit)  # fmt: skip
     scores = list(annotator_scores(ready.opened, judged, settings.store))
-    print_document(annotators_document(scores), rest=str(output or "--output FILE writes it"))
+    print_document(annotators_document(scores), rest=str(output or "a file, by --output FILE"))
     if output:
         figures = [score.model_dump(mode="json") for score in scores]
         text = json.dumps(figures, indent=1, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What programs leave in a box when all their processes are gone: files, and sockets of no process.
+"""The leftovers of programs in a box: files, and sockets that belong to no process any more.
 
 A socket that was sent to itself, or two that were sent to each other, stay open with their ports
 and messages when every process is gone, until the kernel's collector finds them.

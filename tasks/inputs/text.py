@@ -139,7 +139,7 @@ def packed_or_not(folder: Path, pattern: str) -> list[Path]:
     return files
 
 
-def named_file(folder: Path, name: str) -> Path:
+def file_named(folder: Path, name: str) -> Path:
     """Return a file of a folder by its name, compressed or not, missing or not.
 
     Raises:

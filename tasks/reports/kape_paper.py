@@ -15,7 +15,7 @@ from tasks.estimators.kape import MOST_NEIGHBOURS
 from tasks.reports.document import Block, Figure, Table
 from tasks.reports.figures import Curve, Dot, columns_figure, curves_figure
 from tasks.reports.text import NONE
-from tasks.studies import published
+from tasks.studies import paper_data
 
 KS = tuple(range(1, MOST_NEIGHBOURS + 1))
 MRR = "MRR"
@@ -160,7 +160,7 @@ def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Tab
 def elsewhere(place: str) -> dict[str, dict[str, float]]:
     """Return row → column → value of a place of the paper that `published.toml` has."""
     rows: dict[str, dict[str, float]] = {}
-    for each in published().figures:
+    for each in paper_data().figures:
         if (each.paper, each.place) == ("kape", place):
             rows.setdefault(each.row, {})[each.column] = each.value
     return rows

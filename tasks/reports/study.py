@@ -19,7 +19,7 @@ from tasks.reports.document import (
 )
 from tasks.reports.figures import Dot, columns_figure, dots_figure
 from tasks.reports.text import NONE, UNKNOWN
-from tasks.studies import Evidence, PublishedFigure, published, studies, study_text
+from tasks.studies import Evidence, PublishedFigure, paper_data, studies, study_text
 from tasks.studies import Figure as StudiedFigure
 
 # Study → the column of its figures that is drawn, and on which scale, where it is no count.
@@ -123,7 +123,7 @@ def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyRepo
         generated_at: When it was made.
     """
     registered = studies.names()
-    names = dict.fromkeys([*published().studies, *registered])
+    names = dict.fromkeys([*paper_data().studies, *registered])
     return StudyReport(
         title=title,
         generated_at=generated_at,
@@ -145,7 +145,7 @@ def _section(name: str, evidence: Evidence, *, is_registered: bool) -> StudySect
             problem = "" if figures else "there is nothing to compute it from"
         except (StudyError, SourceError) as error:
             problem = str(error)
-    theirs = [figure for figure in published().figures if figure.study == name]
+    theirs = [figure for figure in paper_data().figures if figure.study == name]
     return StudySection(
         study=name if is_registered else "",
         **text.model_dump(),
@@ -161,7 +161,7 @@ def _lines(figures: Sequence[StudiedFigure], theirs: Sequence[PublishedFigure]) 
         by_name.setdefault((other.row, other.column), []).append(other)
     met: set[tuple[str, str]] = set()
     for figure in figures:
-        row, differs = published().name_of(figure.row)
+        row, differs = paper_data().name_of(figure.row)
         met.add((row, figure.column))
         line = Line(
             row=figure.row, column=figure.column, ours=figure.value, n=figure.n, note=figure.note
@@ -241,7 +241,7 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
 
 def conditions_table(report: StudyReport) -> Table:
     """Return the conditions of this run and of the papers whose conditions are known."""
-    papers = {name: paper for name, paper in published().papers.items() if paper.conditions}
+    papers = {name: paper for name, paper in paper_data().papers.items() if paper.conditions}
     header = ("condition", "this run", *papers)
     rows = [
         (name, value, *(theirs.conditions.get(name, NONE) for theirs in papers.values()))
@@ -253,11 +253,11 @@ def conditions_table(report: StudyReport) -> Table:
 def study_document(report: StudyReport) -> Document:
     """Return the report as a document."""
     about = "The papers' tables and figures for this benchmark, next to the published ones"
-    papers = published().papers
+    papers = paper_data().papers
     titles = "; ".join(f"{key}: {paper.title}" for key, paper in papers.items())
     computed = [section for section in report.sections if not section.problem]
     left_out = [each for each in report.sections if each.problem]
-    absent = [f"{each.what}: {each.why}." for each in published().absent]
+    absent = [f"{each.what}: {each.why}." for each in paper_data().absent]
     own = report.conditions.get("source", "")
     elsewhere = [
         name for name, paper in papers.items() if paper.conditions.get("source", own) != own

@@ -14,7 +14,7 @@ from tasks.reports.text import NONE, format_count, format_duration
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.statistics.sampling import Spread
-from tasks.studies import published
+from tasks.studies import paper_data
 from tasks.training.encoder import Description
 from tasks.training.job import History
 
@@ -160,11 +160,11 @@ def _lines(figure: TrainingFigure) -> list[Line]:
     )
     if figure.less:
         return [line]
-    model, differs = published().name_of(base)
+    model, differs = paper_data().name_of(base)
     # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
     beside = [
         line.next_to(other, "" if other.paper == "kape" else differs)
-        for other in published().figures
+        for other in paper_data().figures
         if other.study == "training"
         and other.row == model
         and other.column.lower().replace("+", "-plus") == f"{data}, {figure.name}".lower()

@@ -296,7 +296,7 @@ def _codes_of(source: SourceSettings, parts: SourceRefs) -> list[Source[Any]]:
     is_of_codes = parts.queries or asks_written(source)
     given = source.model_dump(exclude=others if is_of_codes else None)
     named = source.options.get("distribution")
-    if isinstance(named, list | tuple):
+    if named and isinstance(named, list | tuple):
         given |= {"documentation_queries": 0} if len(named) > 1 else {}
         each = [given | {"distribution": name} for name in dict.fromkeys(named)]
     else:

@@ -31,7 +31,7 @@ from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, StrictRow, read_lines, taken
 from tasks.inputs.queries import read_queries
-from tasks.inputs.text import named_file
+from tasks.inputs.text import file_named
 from tasks.sources import FolderOptions, FolderSource, Names, filters_by_default, sources
 
 LABELS = "people:jsonl"
@@ -120,7 +120,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
         yield from merged.labels(_labels(rows, query_ids, code_ids))
 
     def _file(self, name: str) -> Path:
-        return named_file(self._folder, f"{name}.jsonl")
+        return file_named(self._folder, f"{name}.jsonl")
 
 
 def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunction]:

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -32,7 +32,7 @@ class SourceCodeOptions(SourceOptions):
 
     path: Path | None = Field(None, description="Folder of source files.")
     languages: Languages = ()
-    distribution: str | tuple[str, ...] | None = Field(
+    distribution: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None, description="Installed distribution to read instead of a folder, or a list of them."
     )
     popularity: Path | None = Field(

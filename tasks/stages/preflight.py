@@ -77,9 +77,10 @@ def collected_source(ready: ValidatedInputs) -> CollectedSource:
 
 
 def check_committee(ready: ValidatedInputs, committee: CommitteeSettings | None = None) -> None:
-    """Ask the model and the engine before a server starts, as `check_agents`, whose flow takes it.
+    """Check that the model answers and the engine's boxes suffice, before a server is started.
 
-    Of a key that a Prefect server alone knows the flow asks.
+    The flow, to which the command hands the recipe on, does not check them again. Where a Prefect
+    server alone knows the model's key, nothing is checked here: the flow does it.
     """
     if not needs_server(ready.settings.llm, ready.settings.encoder):
         check_agents(ready, committee, to_ask=True)
@@ -178,6 +179,8 @@ def check_annotators(
 
     chosen = ready.settings
     committees = list(committees_of(chosen.committee, models or [chosen.llm.model], configurations))
+    for each in committees:  # a wrong name is told before the first half minute of the engine
+        check_answer(each.llm, chosen.store)
     return [(each, _recipe(ready, each, to_ask=True)) for each in committees]
 
 

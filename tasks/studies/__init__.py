@@ -17,7 +17,7 @@ from tasks.studies._evidence import (
     Missing,
     have,
 )
-from tasks.studies._published import PublishedFigure, published
+from tasks.studies._published import PublishedFigure, paper_data
 from tasks.studies._study import Figure, studies, study_text
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Missing",
     "PublishedFigure",
     "have",
-    "published",
+    "paper_data",
     "studies",
     "study_text",
 ]

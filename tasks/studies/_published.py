@@ -83,7 +83,7 @@ class Absent(Record):
     why: str
 
 
-class Published(Record):
+class PaperData(Record):
     """All that is published.
 
     Attributes:
@@ -127,6 +127,6 @@ class Published(Record):
 
 
 @cache
-def published() -> Published:
+def paper_data() -> PaperData:
     """Return all that is published."""
-    return Published.model_validate(tomllib.loads(_FILE.read_text("utf-8")))
+    return PaperData.model_validate(tomllib.loads(_FILE.read_text("utf-8")))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from infra.records import Record
 from infra.registry import Registry
 from tasks.studies._evidence import Evidence
-from tasks.studies._published import StudyText, published
+from tasks.studies._published import StudyText, paper_data
 
 
 class Figure(Record):
@@ -33,7 +33,7 @@ studies: Registry[Callable[[Evidence], Sequence[Figure]]] = Registry(
 
 def study_text(name: str) -> StudyText:
     """Return the text of a study; where the papers have none of its name, its docstring's."""
-    if known := published().studies.get(name):
+    if known := paper_data().studies.get(name):
         return known
     title, _, reading = (studies.get(name).__doc__ or "").partition("\n")
     return StudyText(title=title.removesuffix("."), reading=" ".join(reading.split()))

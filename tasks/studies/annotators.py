@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from tasks.studies import Annotator, Evidence, Figure, have, published, studies
+from tasks.studies import Annotator, Evidence, Figure, have, paper_data, studies
 
 # Configuration → its row in Table VI: PS screener, TPG writer, TE executor, BF fixer, FA arbiter.
 _ABLATION = {
@@ -61,7 +61,7 @@ def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
 
 
 def _of_agents(item: Annotator) -> Iterator[Figure]:
-    model, differs = published().name_of(item.model.rpartition("/")[2].lower())
+    model, differs = paper_data().name_of(item.model.rpartition("/")[2].lower())
     note = f"{item.model}: {differs}" if differs else item.model
     if item.configuration in _CRITERIA:
         criterion = _CRITERIA[item.configuration]

@@ -2,15 +2,21 @@
 
 from collections.abc import Sequence
 
+from tasks.corpus import written
 from tasks.corpus.combined import LABEL_ELSEWHERE
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import OF_FILES
 from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
 from tasks.filters.technical_keywords import KEYWORD
+from tasks.sources import commits
 from tasks.sources.codesearchnet import NO_QUERY
 from tasks.studies import Evidence, Figure, studies
 
-_OF_QUERIES = {REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN, KEYWORD}
+_OF_QUERIES = {
+    REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN, KEYWORD,
+    commits.NO_FUNCTION, commits.MANY, commits.UNFIT, commits.NAMED,
+    written.UNREAD, written.UNFIT, written.ABOUT, written.NAMED, written.REPEATED, written.GENERAL,
+}  # fmt: skip
 _OF_LABELS = {CONFLICT, REPEATED_LABEL, LABEL_OF_DROPPED, LABEL_ELSEWHERE}
 _OF_OTHERS = _OF_QUERIES | _OF_LABELS | OF_FILES  # than functions
 

@@ -1,4 +1,4 @@
-"""What processes own on an engine: labelled by their names, and removed once they have ended.
+"""Containers and volumes by the process that owns them, which are removed once it has ended.
 
 Machines or containers of one host name may share an engine, and process numbers are used again. So
 a process is named by host, machine, boot, PID namespace, number and start time. Where there is no

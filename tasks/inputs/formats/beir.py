@@ -25,7 +25,7 @@ from tasks.inputs.graded import (
     judgements_table,
 )
 from tasks.inputs.lines import Line, read_lines
-from tasks.inputs.text import named_file, packed_or_not, printable, read_text_lines
+from tasks.inputs.text import file_named, packed_or_not, printable, read_text_lines
 from tasks.inputs.trec import qrels_table
 
 _QRELS = tuple(QRELS_TYPES)
@@ -63,7 +63,7 @@ class Beir(GradedFolder):
 
     def documents(self, name: DocumentsOf) -> Iterator[Line[Document]]:
         """Yield the lines of the corpus or of the queries."""
-        return read_lines(named_file(self.path, f"{name}.jsonl"), Document)
+        return read_lines(file_named(self.path, f"{name}.jsonl"), Document)
 
     def qrels(self, known: Container[str] = ()) -> QrelsTable:
         """Return the split's grades; with ids of the folder no line of names begins."""

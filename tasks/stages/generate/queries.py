@@ -114,12 +114,12 @@ def write_queries(
     # The code is read once: what the queries are compared with in the end waits on the disk.
     with database.space(), TempTable({"text": pa.string()}, database.settings.folder) as texts:
 
-        def kept() -> Iterator[Code]:
+        def read_functions() -> Iterator[Code]:
             for code in written.functions():
                 texts.add({"text": code.text})
                 yield code
 
-        drawn = _drawn(kept(), written)
+        drawn = _drawn(read_functions(), written)
         log.info("%s", _plan_of(drawn, written, llm))
         budget = run_budget(database.settings, llm, budget_usd)
         model = build_model(llm, journal_ledger(database.settings, llm, budget))

@@ -19,10 +19,10 @@ from agents.llm.client import LanguageModel
 from agents.roles.write import RefusedCode
 from infra.draws import Draw
 from infra.errors import (
-    BudgetExhaustedError,
     LanguageModelError,
     ModelRefusedError,
     ModelUnavailableError,
+    RunStopError,
 )
 from infra.records import Query, Record
 from infra.settings import CommitteeSettings, Configuration, GenerationSettings
@@ -184,7 +184,7 @@ class AnswerWriter:
                 answers.append(answer)
                 self._counts[written.status] += 1
             self._failed_in_a_row = 0
-        except (BudgetExhaustedError, ModelRefusedError):
+        except (RunStopError, ModelRefusedError):
             raise
         except LanguageModelError as error:
             self._counts["failed"] += 1

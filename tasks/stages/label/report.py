@@ -12,7 +12,7 @@ from tasks.stages.estimate import read_report
 from tasks.stages.label.agents import AgentsBesidePeople
 from tasks.stages.label.results import LabelResults
 from tasks.statistics.intervals import Interval
-from tasks.studies import PublishedFigure, published
+from tasks.studies import PublishedFigure, paper_data
 
 _SHOWN = 20
 
@@ -86,7 +86,7 @@ def _agents(found: AgentsBesidePeople, criterion: Criterion) -> Iterator[Block]:
     yield f"agents and majority: alpha {alpha}, kappa {_interval(both.kappa)}"
     beside = [
         f"{each.row}, {each.column} {each.value} ({each.source})"
-        for each in published().figures
+        for each in paper_data().figures
         if _is_beside(each, criterion)
     ]
     yield f"published: {'; '.join(beside)}"
@@ -128,7 +128,7 @@ def orders_document(results: LabelResults, estimate: Path) -> Document:
     is_same = "the same order" if first == second else "another order"
     beside = [
         f"{each.row} {each.column} {each.value} ({each.source})"
-        for each in published().figures
+        for each in paper_data().figures
         if each.study == "kape-people"
     ]
     lines = [f"by people: {by_people}", f"by KAPE: {by_kape}: {is_same}"]

@@ -11,7 +11,12 @@ from agents.llm.client import LanguageModel
 from agents.llm.ledger import JournalLedger, journal_ledger
 from agents.llm.reply import TokenLimits
 from agents.roles.read import Screener
-from infra.errors import BudgetExhaustedError, ModelUnavailableError, UnrecordableError
+from infra.errors import (
+    BudgetExhaustedError,
+    ModelUnavailableError,
+    UnknownPriceError,
+    UnrecordableError,
+)
 from infra.records import Code, LanguageModelCall, Pair, Query
 from infra.settings import StoreSettings
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
@@ -111,14 +116,14 @@ async def test_an_unknown_price_stops_after_the_first_reply(bench: Bench) -> Non
     bench.serve([rule("screener", {**CLEAR, "delay_s": 0.05})])
     model = bench.model(budget_usd=1.0)
     await wave(model, 8)
-    with pytest.raises(BudgetExhaustedError, match="price of openai/scripted is unknown"):
+    with pytest.raises(UnknownPriceError, match="price of openai/scripted is unknown"):
         await Screener(model).screen(pairs(9)[-1])
 
 
 async def test_while_no_price_is_known_one_request_goes_alone(bench: Bench) -> None:
     server = bench.serve([rule("screener", {**CLEAR, "delay_s": 0.1})], kind=Counting)
     ends = await wave(bench.model(budget_usd=1.0), 8)
-    refused = [end for end in ends if isinstance(end, BudgetExhaustedError)]
+    refused = [end for end in ends if isinstance(end, UnknownPriceError)]
     assert (len(server.calls), len(refused)) == (1, 7)
 
 
@@ -135,7 +140,7 @@ async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_i
     limited = bench.model(model=model, timeout_s=0.05, max_retries=0, budget_usd=1.0)
     ends = [(await wave(limited, 1))[0] for _ in range(3)]
     if model != PRICED:  # what it cost is not known, so no budget in dollars can be held
-        assert isinstance(ends[0], BudgetExhaustedError)
+        assert isinstance(ends[0], UnknownPriceError)
         assert "BUDGET_TOKENS" in str(ends[0])
         assert len(server.calls) == 1
 

@@ -19,6 +19,7 @@ from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
     TextsDeclinedError,
+    UnknownPriceError,
 )
 from infra.settings import EncoderSettings, StoreSettings
 from tests.fakes.journals import journal_text
@@ -233,7 +234,7 @@ async def test_a_model_without_a_known_price_gets_one_request_on_a_budget_of_dol
     for _ in range(2):
         ledger = journal_ledger(StoreSettings(folder=tmp_path), unknown)
         model = EmbeddingModel(unknown, LIMITS, ledger)
-        with pytest.raises(BudgetExhaustedError, match=r"price .* is unknown.*BUDGET_TOKENS"):
+        with pytest.raises(UnknownPriceError, match=r"price .* is unknown.*BUDGET_TOKENS"):
             await embed(model, TEXTS)
     assert len(server.embedded) == 1
 

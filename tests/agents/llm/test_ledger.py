@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from agents.llm.ledger import JournalLedger, Reservation, journal_ledger
-from infra.errors import BudgetExhaustedError, UnrecordableError
+from infra.errors import BudgetExhaustedError, UnknownPriceError, UnrecordableError
 from infra.records import Pair
 from infra.settings import LanguageModelSettings, StoreSettings
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
@@ -172,7 +172,7 @@ async def test_a_budget_of_money_reserves_what_the_dearest_request_took(tmp_path
 def test_a_budget_of_money_stops_a_model_whose_price_is_unknown(tmp_path: Path) -> None:
     book = ledger(tmp_path, budget_usd=1.0)
     spend(book, 1, None)
-    with pytest.raises(BudgetExhaustedError, match=r"price of openai/x is unknown.*BUDGET_TOKENS"):
+    with pytest.raises(UnknownPriceError, match=r"price of openai/x is unknown.*BUDGET_TOKENS"):
         spend(book, 1, None)
 
 

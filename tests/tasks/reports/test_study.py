@@ -18,7 +18,7 @@ from tasks.reports.study import (
     study_document,
 )
 from tasks.reports.text import NONE
-from tasks.studies import CollectionFacts, Evidence, Missing, published, studies
+from tasks.studies import CollectionFacts, Evidence, Missing, paper_data, studies
 from tests.fakes.studies import CONDITIONS, full_evidence
 
 NOTHING = CollectionFacts(queries=0, codes=0, dropped={})
@@ -41,7 +41,7 @@ def test_every_published_figure_stands_on_the_page_once(report: StudyReport) -> 
         for line in section.lines
         if line.published is not None
     ]
-    typed = [(each.row, each.column, each.source, each.value) for each in published().figures]
+    typed = [(each.row, each.column, each.source, each.value) for each in paper_data().figures]
     assert sorted(shown) == sorted(typed)
     page = html_page(study_document(report))
     assert all(f"{section.title}".replace("'", "&#39;") in page for section in report.sections)

@@ -17,7 +17,7 @@ from tasks.reports.training import (
 )
 from tasks.statistics import Values
 from tasks.statistics.intervals import bootstrap_interval
-from tasks.studies import published
+from tasks.studies import paper_data
 
 BASE = "codebert-search"
 NAMES = ("none", "cosqa", "cosqa-plus")
@@ -126,7 +126,7 @@ def test_every_table_has_as_many_cells_as_columns_and_stands_on_the_page() -> No
 def test_the_papers_tables_say_what_the_papers_conclude_of_them() -> None:
     """CoSQA+ gives more than CoSQA; MMRR is no more than MRR; KAPE's models keep their order."""
     found: dict[tuple[str, str], dict[str, float]] = {}
-    for each in published().figures:
+    for each in paper_data().figures:
         if each.study == "training":
             found.setdefault((each.source, each.row), {})[each.column] = float(each.value)
     cosqa = [of for (source, _), of in found.items() if not source.startswith("kape")]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import StudyError
-from tasks.studies import CollectionFacts, Evidence, Figure, published, studies, study_text
+from tasks.studies import CollectionFacts, Evidence, Figure, paper_data, studies, study_text
 from tests.fakes.studies import full_evidence
 
 
@@ -42,7 +42,7 @@ def test_figures_are_the_same_when_computed_again_and_each_is_there_once(
 
 def test_its_published_figures_are_in_columns_that_it_has(study: str, tmp_path: Path) -> None:
     ours = {figure.column for figure in figures_of(study, tmp_path)}
-    theirs = {figure.column for figure in published().figures if figure.study == study}
+    theirs = {figure.column for figure in paper_data().figures if figure.study == study}
     assert theirs <= ours
 
 
@@ -54,14 +54,14 @@ def test_without_evidence_it_says_what_is_missing(name: str) -> None:
 
 
 def test_every_published_figure_belongs_to_a_study_or_to_another_command() -> None:
-    texts = published().studies
-    assert {figure.study for figure in published().figures} <= texts.keys()
+    texts = paper_data().studies
+    assert {figure.study for figure in paper_data().figures} <= texts.keys()
     others = {name: text.command for name, text in texts.items() if name not in studies}
     assert "cosqa study" not in others.values()
 
 
 def test_a_name_that_the_papers_do_not_have_stays_as_it_is() -> None:
-    assert published().name_of("codebert") == ("codebert", "")
-    assert published().name_of("codebert-search") == ("CodeBERT", "")
-    assert published().name_of("somebody's") == ("somebody's", "")
-    assert published().name_of("minilm") == ("all-MiniLM-L12-v2", "the smaller all-MiniLM-L6-v2")
+    assert paper_data().name_of("codebert") == ("codebert", "")
+    assert paper_data().name_of("codebert-search") == ("CodeBERT", "")
+    assert paper_data().name_of("somebody's") == ("somebody's", "")
+    assert paper_data().name_of("minilm") == ("all-MiniLM-L12-v2", "the smaller all-MiniLM-L6-v2")

@@ -142,7 +142,15 @@ def test_functions_read_are_functions_alone(tmp_path: Path) -> None:
         "label given twice", "label of a pair that has a higher one",
         "label of a dropped query or function", "query that is a plain technical keyword",
         "label of a function that is in no chosen source of codes", "file does not parse",
-        "file whose name is not UTF-8",
+        "file whose name is not UTF-8", "commit that changes no function",
+        "commit that changes more than three functions",
+        "subject of fewer than three words, or of more than 200 characters",
+        "subject that names its function", "written query that repeats another",
+        "query of which the model wrote nothing readable",
+        "written query of fewer than two words, of more than 200 characters, or with a hidden name",
+        "written query that asks about a function instead of for one",
+        "written query that shares its function's name, or more of its words than the bound",
+        "written query that fits more functions than top_k",
     )  # fmt: skip
     facts = CollectionFacts(
         queries=3,

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from tasks.statistics.agreement import average_variance, cronbach_alpha
-from tasks.studies import PublishedFigure, published
+from tasks.studies import PublishedFigure, paper_data
 from tests.fakes.studies import BY_MATCHES
 
 
 def typed(study: str, place: str = "", paper: str = "") -> dict[tuple[str, str], PublishedFigure]:
     return {
         (figure.row, figure.column): figure
-        for figure in published().figures
+        for figure in paper_data().figures
         if figure.study == study and place in figure.place and paper in figure.paper
     }
 
