@@ -25,7 +25,7 @@ from tests.real_sandbox import ask_engine_once, engine_problem
 for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's processes are told
     os.environ.pop(_size, None)
 
-# One thread for sums: several spin while they wait for each other, on cores that other runners need.
+# One thread for sums: several spin while they wait for each other, on cores of other runners.
 os.environ["OMP_NUM_THREADS"] = "1"
 
 # A job in a shell's background ignores Ctrl-C, and so would the commands that tests start.
