@@ -107,7 +107,7 @@ def judge_as_far_as_asked(
 
 
 class JudgedPart(NamedTuple):
-    """What became of all pairs so far, the last step, and what ended the run within this part."""
+    """Result of a part of a run: all pairs so far, the last step, the reason of an early end."""
 
     pairs: JudgedPairs
     steps: Steps

@@ -37,7 +37,7 @@ _ASKED = {"title", "line", "unset", "choices", "names", "examples"}
 
 
 class FormField:
-    """What a command line and a form ask for, and the setting that the answer sets.
+    """A value that a command line and a form ask for, and the setting that it sets.
 
     Pydantic reads it as a part of the type: a form's field is plain, where the command line's value
     may be None. An empty list is left to the settings file, whatever the setting demands.
@@ -61,7 +61,7 @@ class FormField:
     max: float | None = None
 
     def help_text(self) -> str:
-        """Return what the help says."""
+        """Return the text of the help."""
         kind = self.choices or self.names
         listed = f"`cosqa list {kind}` names them." if kind in _LISTED else ""
         if kind and not listed:
@@ -77,13 +77,13 @@ class FormField:
         return self.about or getattr(_field(self.setting), "description", "")
 
     def default_text(self) -> str:
-        """Return what holds where it is not given, in words."""
+        """Return the default, in words."""
         if self.unset is None:
             return _in_words(getattr(_field(self.setting), "default", None))
         return self.unset if isinstance(self.unset, str) else self.unset()
 
     def form_text(self) -> dict[str, Any]:
-        """Return what a form says of it: the meaning of an empty answer too."""
+        """Return title and description in a form, with the meaning of an empty answer."""
         unset = self.default_text()
         elsewhere = "as in the environment or cosqa.toml, else " * bool(self.setting)
         empty = f"If empty: {elsewhere}{unset}." * bool(unset)

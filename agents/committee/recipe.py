@@ -109,7 +109,7 @@ def dependency_of(body: Mapping[str, object], path: str) -> str:
 def changed_parts(
     former: Mapping[str, object], current: Mapping[str, object], path: str
 ) -> tuple[str, ...]:
-    """Return in what two recipes differ for a pair's path, as in "prompt of arbiter"."""
+    """Return the differences of two recipes for a pair's path, as in "prompt of arbiter"."""
     before, after = _parts_on_path(former, path), _parts_on_path(current, path)
     if "prompts" in before or "prompts" in after:  # agents on the path are not in both recipes
         return ("agents",) if before != after else ()

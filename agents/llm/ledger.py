@@ -148,7 +148,7 @@ class Ledger(ABC):
         await self.commit(reservation, tokens, usd if is_known or usd else None, (), failure)
 
     async def wait_for(self, request: Coroutine[Any, Any, _Reply]) -> _Reply:
-        """Return what a request gets; one that the server computes is waited for at its pace.
+        """Return the reply to a request, after a wait that follows the server's pace.
 
         Raises:
             RequestError: It is lost.
@@ -340,7 +340,7 @@ class JournalLedger(Ledger):
 
     @property
     def trouble(self) -> str:
-        """What requests wait for, such as a server that does not answer; "" for nothing."""
+        """The obstacle of waiting requests, such as a silent server; "" if there is none."""
         return self._limiter.trouble
 
     async def _reserve(self, tokens: int, usd: float | None) -> Reservation:

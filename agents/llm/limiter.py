@@ -1,4 +1,4 @@
-"""How many requests are on the wire at once, and how long each may take: by a server's own pace.
+"""The limiter of concurrent requests and their time-outs, which follow a server's own pace.
 
 Few at first, then three times as many with each round of replies, while that brings more of them a
 second. Where it brings none, as replies then wait in the server's queue, it is taken back, and
@@ -61,7 +61,7 @@ class Limiter:
 
     @property
     def trouble(self) -> str:
-        """What requests wait for; "" for nothing but their turn."""
+        """The obstacle of waiting requests; "" if they only wait for their turn."""
         now, address = time.monotonic(), urlsplit(self._settings.base_url or "").netloc
         server = address or provider_of(self._settings.model)
         if self._failure and (self._failures > 1 or self._resumes_at > now):

@@ -180,7 +180,7 @@ class Transport:
 
 
 def litellm_parameters(settings: LanguageModelSettings) -> dict[str, Any]:
-    """Return what each request to a model has; litellm itself repeats none."""
+    """Return the arguments of every request to a model; litellm itself retries none."""
     return {
         "model": settings.model,
         "api_base": settings.base_url,

@@ -65,7 +65,7 @@ class RequestError(Exception):
     is_last: bool = False
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
-        """Return what makes it again: Python's own knows only what was given by position."""
+        """Return constructor and arguments for pickle, whose default loses keyword arguments."""
         return type(self), astuple(self)
 
     @property

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def flow_state(name: str, ready: "ValidatedInputs", **arguments: object) -> "State[Any]":
-    """Return how the flow of a name has ended, as `command_run.flow_state`.
+    """Run the flow of a name and return its final state, as `command_run.flow_state`.
 
     It takes what its command has checked. Prefect is imported with it, which a command that has
     nothing to do never calls.

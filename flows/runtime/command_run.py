@@ -63,7 +63,7 @@ def flow_state(name: str, **arguments: object) -> State[Any]:
 
 
 def _ended(flow: Flow[..., Any], run: FlowRun, given: dict[str, Any]) -> State[Any]:
-    """Return how a run of a flow has ended: by what the flow itself gives, where it completes.
+    """Return the final state of a run of a flow: that of the flow itself, if it completes.
 
     A server that was busy is told twice, and then keeps a state without the result.
 

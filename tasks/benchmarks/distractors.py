@@ -125,7 +125,7 @@ def _change(mutant: Mutant) -> str:
 
 
 def _bare(code: Code) -> str:
-    """Return what equal codes share, layout, quotes and comments aside."""
+    """Return a normal form of code, without layout, kinds of quotes and comments."""
     language: Language | None = language_named(code.language or "python")
     tokens = language.tokens(code.text) if language else code.text.split()
     return " ".join(chain([code.language or "python"], tokens)).replace("'", '"')

@@ -170,7 +170,7 @@ def _recognised(text: str) -> str:
 
 
 def _places(phrases: Sequence[str], text: str) -> list[int]:
-    """Return where the first phrase first stands undenied, if the others stand somewhere too."""
+    """Return the first undenied place of the first phrase, if the text has the others too."""
     first, *others = phrases
     granted = (at for at in _starts(first, text) if not _DENIED.search(text, max(0, at - 80), at))
     found = list(islice(granted, 1))

@@ -46,7 +46,7 @@ def _sha256(text: str) -> str:
 
 
 def answers_file(folder: Path, seal: Seal) -> Path:
-    """Return where the answers of an export are kept: beside its folder, each version's own."""
+    """Return the file of an export's answers: beside its folder, one for each version."""
     return folder.parent / f"{folder.name}.answers-{seal.answers[:12]}.json"
 
 

@@ -19,7 +19,7 @@ _INFINITY, _INFINITY_AND_MORE = 0x7F800000, 0x7FFFFFFF  # bits of a float of 32
 
 
 def run_file(folder: Path, method: str) -> Path:
-    """Return where a method's run is kept beside an export."""
+    """Return the file of a method's run beside an export."""
     return folder / RUNS / f"{method}.trec"
 
 

@@ -1,4 +1,4 @@
-"""Who may ask for pages: requests to this host, with the token, and forms of these pages alone.
+"""The guard of pages: requests to this host, with the token, and forms of these pages alone.
 
 A page of a stranger in the user's browser reaches loopback too. It is kept out by `Host` (a name
 of its own that leads here), by `Origin` and a token in each form (a form of its own that is sent

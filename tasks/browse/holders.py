@@ -1,4 +1,4 @@
-"""Which browser labels which sample under which name, kept in the store's folder over restarts.
+"""The browsers with their samples and names, kept in the store's folder over restarts.
 
 A name is one browser's in each sample. Another one may go on with it: whoever has lost a browser
 must not lose a sample. As it may also be somebody else, it is not shown the labels that were given
@@ -114,5 +114,5 @@ class Holders:
 
 
 def _digest(browser: str) -> str:
-    """Return what stands for a cookie in the file, by which nobody becomes the browser."""
+    """Return the digest of a cookie, which is kept in the file in the cookie's place."""
     return hashlib.sha256(browser.encode()).hexdigest()

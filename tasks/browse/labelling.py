@@ -53,7 +53,7 @@ class _State(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether all may read the labels: several people were given items, and all are done."""
+        """True if all may read the labels: several people were given items, and all are done."""
         return len(self.progress) > 1 and all(one.is_done for one in self.progress.values())
 
 
@@ -102,7 +102,7 @@ class _Place:
 
 @dataclass
 class Labelling:
-    """Who labels which sample in which browser.
+    """The browsers that label samples, each with its person and sample.
 
     Attributes:
         database: The store, which votes are written to.
@@ -452,7 +452,7 @@ def _text(form: Mapping[str, str], name: str, most: int) -> str:
 
 
 def _drawn(results: LabelResults) -> list[Figure]:
-    """Return how far people agree, and which answers they find right."""
+    """Return the figures of people's agreement and of the answers that they find right."""
     drawn = [agreement_figure(results.agreement)] if results.agreement else []
     if results.right and results.right[0].by_annotator:
         right = {each.method: each.by_annotator for each in results.right}

@@ -157,7 +157,7 @@ def _dot(one: Scored) -> Dot:
 
 
 def figures_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's
-    """Return what the labels of all pairs say, drawn."""
+    """Return the figures of the labels of all pairs."""
     return Page("figures", {"figures": [*shape_figures(label_shape(snapshot))]})
 
 

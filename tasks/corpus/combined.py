@@ -29,7 +29,7 @@ class Readable(Protocol):
 
 
 class Component(Protocol):
-    """What gives the queries or the codes of a `CombinedSource`."""
+    """A source of the queries or the codes of a `CombinedSource`."""
 
     def fingerprint(self) -> str:
         """Return a digest that changes whenever what `main` would give changes."""

@@ -128,7 +128,7 @@ class GitHistory:
 
     @contextmanager
     def opened(self) -> Iterator["OpenHistory"]:
-        """Yield what reads the commits and texts, for ten minutes at most."""
+        """Yield a reader of commits and texts, which ends after ten minutes."""
         with ExitStack() as stack:
             own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cosqa-git-")))
             (own / "refs").mkdir()
@@ -229,7 +229,7 @@ class OpenHistory:
 
 
 def _tokens(stream: IO[bytes]) -> Iterator[str]:
-    """Yield what stands between NULs, without line feeds before it."""
+    """Yield the tokens between NULs, without leading line feeds."""
     rest = b""
     while part := stream.read1(_CHUNK):  # type: ignore[attr-defined]
         *whole, rest = (rest + part).split(b"\0")

@@ -54,7 +54,7 @@ class SourceFiles:
         return () not in tops and len(tops) >= len(SPLITS)
 
     def info(self, name: str) -> SourceInfo:
-        """Return where the files come from as a record."""
+        """Return origin and licence of the files as a record."""
         return SourceInfo(
             name=name, licence=self.licence, revision=self.revision, location=self.location
         )

@@ -34,7 +34,7 @@ _PARTS = re.compile(f"([{_FUSED}{_RERANKED}])")
 
 
 class VectorSource(Protocol):
-    """Where the vectors of a benchmark's queries and codes come from."""
+    """A supplier of the vectors of a benchmark's queries and codes."""
 
     def queries(self, encoder: str, ids: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these queries, in the order of ``ids``."""
@@ -105,7 +105,7 @@ def _key(name: str) -> str:
 
 
 def steps_of(method: str, queries: int, codes: int) -> int:
-    """Return how many queries and codes the pair models of a method advance by."""
+    """Return the progress steps of a method's pair models, in queries and codes."""
     first, *rerankers = method.split(_RERANKED)
     alone = sum(map(pair_models.has, first.split(_FUSED)))
     return queries * len(rerankers) + codes * alone

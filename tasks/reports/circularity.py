@@ -198,7 +198,7 @@ def flags_table(found: Circularity) -> Table:
 
 
 def circularity_notes(found: Circularity) -> list[str]:
-    """Return what else is known of favour, in sentences."""
+    """Return further notes on favoured methods, in sentences."""
     unflagged = ["No method is known to be favoured by candidates, labels or judge."]
     notes = [] if found.flags else unflagged
     if found.tau is not None:

@@ -183,7 +183,7 @@ def budget_figures(report: KapeReport, parts: Sequence[str]) -> list[Block]:
 
 
 def similarity_figures(report: KapeReport) -> list[Block]:
-    """Return how similar the queries of each half are to training queries (Figure 5)."""
+    """Return the similarity of each half's queries to training queries (Figure 5)."""
     found: list[Block] = []
     for each in report.studied:
         curves = [

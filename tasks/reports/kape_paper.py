@@ -30,7 +30,7 @@ Values = tuple[float, ...]
 
 
 class PublishedFacts(Record):
-    """What Table 3 says of an estimator."""
+    """Row of Table 3: the properties of an estimator."""
 
     uses_labels: bool
     is_stable: bool
@@ -142,7 +142,7 @@ def drawn() -> list[Block]:
 
 
 def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Table:
-    """Return what each estimator selects, and whether it uses labels and is stable (Table 3)."""
+    """Return Table 3: each estimator's selection, use of labels and stability."""
     rows = [
         (
             name,

@@ -1,4 +1,4 @@
-"""What labels say, drawn: matches per query, share of matches by rank, what the labels rest on."""
+"""Figures of labels: matches per query, share of matches by rank, support."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
@@ -11,7 +11,7 @@ from tasks.statistics.people import Agreement
 
 
 def shape_figures(shape: LabelShape) -> Iterator[Figure]:
-    """Yield what is known of labels, each a figure."""
+    """Yield the figures of labels whose data is known."""
     if shape.matches:
         yield matches_figure(shape.matches)
     if shape.ranks:
@@ -22,7 +22,7 @@ def shape_figures(shape: LabelShape) -> Iterator[Figure]:
 
 
 def matches_figure(matches: Mapping[int, int]) -> Figure:
-    """Return how many queries have how many matches."""
+    """Return the figure of matches per query."""
     columns = [Dot(str(number), queries, digits=0) for number, queries in matches.items()]
     rows = [(str(number), f"{queries:,}") for number, queries in matches.items()]
     table = Table(("matches", "queries"), rows, caption="Matches per query")
@@ -43,7 +43,7 @@ def _ranks_figure(ranks: Sequence[RankCounts]) -> Figure:
 
 
 def agreement_figure(found: Agreement) -> Figure:
-    """Return how far annotators agree, on the line from -1 to 1."""
+    """Return the figure of the annotators' agreement, from -1 to 1."""
     named = {"Krippendorff's alpha, all": found.alpha} | {
         f"Cohen's kappa, {two.first} and {two.second}": two.kappa for two in found.each_two
     }

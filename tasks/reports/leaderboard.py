@@ -441,7 +441,7 @@ def leaderboard_document(
 
 
 def scored_over(scored: int, queries: int) -> str:
-    """Return which queries a mean is taken over."""
+    """Return the queries of a mean in words, as "means over 36 of 40 queries that have a match"."""
     return f"means over the {scored:,} of {counted(queries, 'queries')} that have a match"
 
 

@@ -176,7 +176,7 @@ def plan_document(plan: RunPlan) -> Document:
 def spending_document(
     plan: RunPlan, spent: Sequence[ReasonSpending], usd: float | None, ended: Exception | None
 ) -> Document:
-    """Return what a run's money was spent on, by the reasons of its pairs.
+    """Return the document of a run's costs, by the reasons of its pairs.
 
     Args:
         plan: The plan of the run.

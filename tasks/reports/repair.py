@@ -105,7 +105,7 @@ class RepairFigures(Record):
 
 
 def repair_summary(figures: RepairFigures) -> dict[str, str]:
-    """Return what a maintainer asks first, by name."""
+    """Return the main figures of a repair for a maintainer, by name."""
     tau = figures.tau
     return {
         "positives doubted": _share(figures.doubted, figures.judged),
@@ -170,7 +170,7 @@ def repair_document(
 
 
 def maintainers_text(figures: RepairFigures, changes: Sequence[LabelChange]) -> Document:
-    """Return what to tell a benchmark's maintainers: what, how, how sure, how to see it."""
+    """Return a text for a benchmark's maintainers: findings, method, certainty, evidence."""
     title = f"Labels of {figures.benchmark} that look wrong or are missing"
     return Document(title=title, lead=_maintainers(figures, changes))
 

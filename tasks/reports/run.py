@@ -245,7 +245,7 @@ def _agents(part: AgentsPart | None) -> Iterator[Block]:
 
 
 def contradictions(figures: ReadingFigures) -> str:
-    """Return in how many pairs runs contradict readings, and what to do where that is often."""
+    """Return a sentence on readings that runs contradict, with advice if they are many."""
     if not figures.tested:
         return "No sure reading was tested by a valid run."
     said = (

@@ -19,7 +19,7 @@ _ABOUT = {  # column → what it holds
 
 
 class Speed(Record):
-    """What a method takes; None is unknown, or is no part of it.
+    """Speed and cost of a method; None is unknown, or does not apply.
 
     Attributes:
         texts: Texts a second that its encoders embedded.

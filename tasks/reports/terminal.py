@@ -151,7 +151,7 @@ class Terminal:
         yield "", ""
 
     def _fit_count(self, rows: Sequence[Sequence[str]]) -> int:
-        """Return how many columns fit, where names take no more than their share."""
+        """Return the number of columns that fit, if names take no more than their share."""
         names, *figures = map(_widest, zip(*rows, strict=True))
         ends = [0, *accumulate(_GAP + figure for figure in figures)]
         return sum(end <= self.width - min(names, self.width // _LABEL_SHARE) for end in ends)

@@ -26,7 +26,7 @@ _GAIN = "“less none”: gain over the base as it is."
 
 
 class Place(NamedTuple):
-    """Where a figure stands: test queries, base or other method, and what it was trained on."""
+    """Key of a figure: test queries, base or other method, and training data."""
 
     test: str
     base: str
@@ -77,7 +77,7 @@ class TrainingReport(Record):
     gains: tuple[TrainingFigure, ...] = ()
 
     def place(self, test: str) -> Place:
-        """Return where its figures on test queries of a name stand."""
+        """Return the key of its figures on test queries of a name."""
         description = self.description
         return Place(test, description.base.get("name", description.kind), description.data)
 

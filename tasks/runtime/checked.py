@@ -79,6 +79,6 @@ def handed_on(ready: ValidatedInputs) -> Iterator[None]:
 
 
 def take_checked(settings: Settings) -> ValidatedInputs | None:
-    """Return what the command of this process has checked by these settings, once."""
+    """Return the inputs that this process's command checked by these settings, once."""
     ready = _handed_on.pop() if _handed_on else None
     return ready if ready and ready.given == settings else None

@@ -105,7 +105,7 @@ def check_lines(source: SourceSettings, opened: Readable) -> None:
 
 
 def unnamed_input(source: SourceSettings, opened: Readable) -> str:
-    """Return what is read where no input is named, with its size; "" where it is named."""
+    """Return the default input with its size; "" if an input is named."""
     if source.codes or not {"path", "distribution"}.isdisjoint(source.options):
         return ""
     if not isinstance(opened, JsonLinesSource | SourceCode):

@@ -107,7 +107,7 @@ class Source(ABC, Generic[OptionsType]):
     @property
     @abstractmethod
     def info(self) -> SourceInfo:
-        """Where its items come from; its name is the source's."""
+        """Origin and licence of its items, by the source's name."""
 
     @classmethod
     @abstractmethod
@@ -123,7 +123,7 @@ class Source(ABC, Generic[OptionsType]):
         """
 
     def chosen(self) -> Iterable[object]:
-        """Return what decides, next to the files, what is read: all options that name no file."""
+        """Return the options that change the content next to the files: all that name no file."""
         options = self._options.model_dump(mode="json")
         paths = {name for name, value in self._options if isinstance(value, Path)}
         return [(name, value) for name, value in options.items() if name not in paths]

@@ -98,7 +98,7 @@ class BenchmarkSource(Source[BenchmarkOptions]):
 
     @property
     def info(self) -> SourceInfo:
-        """Where the benchmark comes from, under the licences of all its sources."""
+        """Origin of the benchmark, under the licences of all its sources."""
         licences = {source.licence for source in self._benchmark.sources} - {""} or {UNKNOWN}
         return SourceInfo(
             name="benchmark",

@@ -102,7 +102,7 @@ class CommitsSource(FolderSource[CommitsOptions]):
 
     @property
     def info(self) -> SourceInfo:
-        """Where the history comes from, and its newest commit."""
+        """Origin of the history, and its newest commit."""
         return SourceInfo(
             name="commits",
             licence=licence_of_repository(self._folder),

@@ -103,7 +103,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
 
     @property
     def info(self) -> SourceInfo:
-        """Where the files come from."""
+        """Origin and licence of the files."""
         location = self._folder.resolve().name
         return SourceInfo(
             name="jsonl", licence=self._licence, revision="unknown", location=location

@@ -103,7 +103,7 @@ class SourceCode(Source[SourceCodeOptions]):
 
     @property
     def info(self) -> SourceInfo:
-        """Where the files come from."""
+        """Origin and licence of the files."""
         return self._files.info(self.name)
 
     def read(self) -> Mapping[str, Content]:

@@ -104,7 +104,7 @@ class StackExchangeSource(Source[StackExchangeOptions]):
 
     @property
     def info(self) -> SourceInfo:
-        """Where the posts come from."""
+        """Origin and licence of the posts."""
         return SourceInfo(
             name="stack-exchange",
             licence="CC-BY-SA-4.0",

@@ -29,7 +29,7 @@ class StandardLibrarySample(JsonLinesSource):
 
     @property
     def info(self) -> SourceInfo:
-        """Where the functions come from."""
+        """Origin and licence of the functions."""
         return SourceInfo(
             name="stdlib-sample", licence="PSF-2.0", revision="3.11.7",
             location="standard library of CPython",

@@ -174,7 +174,7 @@ def _figures(
 
 
 def _of_run(judged: Sequence[Annotation], pairs: int, about: str) -> str:
-    """Return what a pair has taken, and what so many take."""
+    """Return the cost of a pair, and of so many."""
     calls, whole = [call for item in judged for call in item.calls], len(judged)
     runs = sum(run.result.seconds for item in judged for run in item.executions)
     seconds = (sum(call.seconds for call in calls) + runs) / whole
@@ -190,7 +190,7 @@ def _of_run(judged: Sequence[Annotation], pairs: int, about: str) -> str:
 
 
 def _pending(settings: Settings) -> tuple[int, str]:
-    """Return how many pairs a run would judge, and which; 100 where none is planned."""
+    """Return number and description of the pairs that a run would judge; 100 if none is planned."""
     try:
         plan = annotation_plan(check(settings, check_source))
     except CosqaError:  # nothing is collected by these settings

@@ -142,7 +142,7 @@ def _speeds(
 
 
 def _encoding_speed(known: Mapping[str, Encoding], codes: int, settings: EncoderSettings) -> Speed:
-    """Return what encoders take together, each by its effort and its dimension."""
+    """Return the cost of encoders together, from the effort and the dimension of each."""
     efforts = [effort for effort, _ in known.values()]
     seconds = [effort.seconds / effort.texts if effort.texts else 0.0 for effort in efforts]
     numbers = sum(dimension for _, dimension in known.values())

@@ -188,7 +188,7 @@ def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) 
 
 
 def export_folder(labels: LabelSet, settings: PublishSettings) -> Path:
-    """Return where a set of labels is exported."""
+    """Return the folder of a set of labels."""
     return settings.folder.resolve() / labels.name
 
 

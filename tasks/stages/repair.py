@@ -77,7 +77,7 @@ def source_to_repair(path: Path) -> SourceSettings:
 
 
 def version_folder(benchmark: OpenBenchmark, settings: PublishSettings) -> Path:
-    """Return where the next version of a benchmark is written.
+    """Return the folder of a benchmark's next version.
 
     Raises:
         PublishError: That is the folder of the benchmark itself.

@@ -144,7 +144,7 @@ def count_left(database: Database, run: AnnotationRun) -> int:
 
 
 def rest_sentence(database: Database, run: AnnotationRun) -> str:
-    """Return what judging the pairs that are pending would take, in a sentence."""
+    """Return the cost of judging the pending pairs, as a sentence."""
     plan = _plan_of_rest(database, run)
     if not plan.taken:
         return "no pair is left"

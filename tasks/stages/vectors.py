@@ -127,7 +127,7 @@ class BenchmarkVectors:
         yield from joint_blocks({name: self._open(name) for name in encoders}, wanted)
 
     def encoding(self, encoder: str) -> Encoding:
-        """Return what it took to encode the codes, as far as that is known, and the dimension.
+        """Return the effort of encoding the codes, as far as it is known, and the dimension.
 
         It is that of the stored files with any of them; nothing is computed.
         """

@@ -68,7 +68,7 @@ class AltTest(Record):
 def alt_test(
     grades: Grades, judged: Mapping[tuple[str, str], int], epsilon: float = EPSILON
 ) -> AltTest | None:
-    """Return whether a judge may stand in for people, None with fewer than three of them.
+    """Return True if a judge may stand in for people, None with fewer than three of them.
 
     Args:
         grades: Of each person.

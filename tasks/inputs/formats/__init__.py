@@ -25,7 +25,7 @@ PairSplit = Literal["train", "dev", "valid", "test"]
 
 
 class Format(ABC):
-    """What is at a path that has a format.
+    """Benchmark or pairs at a path, in one format.
 
     Args:
         path: The file or folder.
@@ -44,7 +44,7 @@ class Format(ABC):
     @classmethod
     @abstractmethod
     def at(cls, path: Path, usual: str) -> Self | None:
-        """Return what is at a path, None where it has another format; of it, little is read.
+        """Return the content of a path, None if it has another format; little of it is read.
 
         Args:
             path: A file or a folder, or none.
@@ -56,7 +56,7 @@ class Format(ABC):
 
     @classmethod
     def places(cls, folder: Path, split: PairSplit) -> Iterable[Path]:
-        """Return where a folder may have a split in this format."""
+        """Return the paths at which a folder may have a split in this format."""
         del folder, split
         return ()
 
@@ -71,7 +71,7 @@ class Format(ABC):
 
     @property
     def name(self) -> str:
-        """What to call it: the name of the file or folder, without its ending."""
+        """Its name: that of the file or folder, without its ending."""
         if self.path.is_dir():
             return printable(self.path.resolve().name)
         name = self.path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
@@ -139,7 +139,7 @@ def all_formats() -> list[type[Format]]:
 
 
 def at(path: Path, usual: str = "") -> Format:
-    """Return what is at a path; where nothing else fits, files of pairs, which say what they lack.
+    """Return the content of a path; if nothing else fits, files of pairs, which name missing parts.
 
     Raises:
         SourceError: There are several splits, and none of them is named.
@@ -149,7 +149,7 @@ def at(path: Path, usual: str = "") -> Format:
 
 
 def benchmark_at(path: Path, usual: str = "") -> BenchmarkFormat | None:
-    """Return what is at a path if it is a benchmark, None where it is none.
+    """Return the benchmark at a path, None if there is none.
 
     Args:
         path: A folder, or a file that names a split, such as ``qrels/train.tsv``.
@@ -163,7 +163,7 @@ def benchmark_at(path: Path, usual: str = "") -> BenchmarkFormat | None:
 
 
 def benchmark_signs() -> list[str]:
-    """Return what shows that a folder is a benchmark, a sign for each format."""
+    """Return the signs by which a folder is a benchmark, one for each format."""
     return [each.sign for each in all_formats() if each.sign]
 
 
@@ -226,7 +226,7 @@ def benchmark_of_pairs(pairs: Pairs) -> Benchmark:
 
 
 def split_path(folder: Path, split: PairSplit) -> Path:
-    """Return where a folder has the pairs of a split.
+    """Return the path of a split's pairs in a folder.
 
     They are in a folder or a file of the split's name (``train``, ``train.jsonl``,
     ``train.jsonl.gz``, ``train.json``), or where another format has its parts (``qrels/train.tsv``,

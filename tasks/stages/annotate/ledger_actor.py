@@ -51,7 +51,7 @@ class RunBudget(NamedTuple):
 
 
 class Activity(NamedTuple):
-    """What shards are doing.
+    """The activity of the shards at work.
 
     Attributes:
         shards: Number of those at work.
@@ -171,7 +171,7 @@ class LedgerActor:
         return granted
 
     async def activity(self) -> Activity:
-        """Return what the attempts are doing.
+        """Return the activity of the attempts.
 
         The slots of dead workers are free from then on: the next try of such an attempt may have to
         wait for those at work. What it has reserved stays reserved, until then or its release.
@@ -274,7 +274,7 @@ class LedgerHandle:
         self._actor.__ray_terminate__.remote()
 
     def activity(self) -> Activity:
-        """Return what shards are doing.
+        """Return the activity of the shards.
 
         Raises:
             WorkerLostError: The actor's process died.

@@ -40,7 +40,7 @@ PATIENCE = StageRetry(
     MODEL_AWAY.delays_s, (ModelUnavailableError, EngineUnavailableError, BoxLostError)
 )
 WIRE_S = 2.0
-"""How long an interrupted shard waits for replies on the wire."""
+"""Seconds that an interrupted shard waits for replies on the wire."""
 
 _AWAY = (AnnotationPath.MODEL_UNAVAILABLE, AnnotationPath.SANDBOX_UNAVAILABLE)
 _REASON_CHARACTERS = 500

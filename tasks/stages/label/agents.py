@@ -30,7 +30,7 @@ _ALL = "all"
 
 
 class AgentScores(Record):
-    """How right the agents' labels are by the majority of people.
+    """Accuracy of the agents' labels by the majority of people.
 
     Attributes:
         ground: What the labels rest on, or all of them.
@@ -64,7 +64,7 @@ class AgentsBesidePeople(Record):
 def agents_beside_people(
     database: Database, sample: Sample, epsilon: float = EPSILON
 ) -> AgentsBesidePeople | None:
-    """Return how right the agents are on a sample; None where no pair has both labels.
+    """Return the agents' accuracy on a sample; None if no pair has both labels.
 
     Args:
         database: The store.

@@ -70,7 +70,7 @@ def _kind_tables(results: LabelResults) -> Iterator[Block]:
 
 
 def agents_document(found: AgentsBesidePeople, criterion: Criterion = "exact") -> Document:
-    """Return how right the agents are by the people's majority, beside the published figures."""
+    """Return the agents' accuracy by the people's majority, beside the published figures."""
     return Document("", list(_agents(found, criterion)))
 
 

@@ -26,7 +26,7 @@ _TOP = 10  # results of a method that may be drawn
 
 
 class Drawing(NamedTuple):
-    """How a sample is drawn, and what its grades say.
+    """The draw of a sample, and the meaning of its grades.
 
     Attributes:
         number: How many pairs or queries are drawn, all if there are fewer.
@@ -43,7 +43,7 @@ class Drawing(NamedTuple):
     criterion: Criterion = "exact"
 
     def body(self, population: int, **more: object) -> dict[str, object]:
-        """Return how the sample was drawn."""
+        """Return the draw of the sample."""
         drawn: dict[str, object] = {"drawn": self.stratum, "population": population, **more}
         return drawn if self.criterion == "exact" else drawn | {"criterion": self.criterion}
 
