@@ -32,14 +32,11 @@ from infra.working_folder import enter_working_folder
 
 def _entry(command: Callable[..., None]) -> Flow[..., Any]:
     """Return the flow of a deployment, whose parameters are those of the command."""
-    name = command.__name__
 
     @wraps(command)
     def run(**answers: object) -> object:
         try:
-            enter_working_folder()
-            own: Flow[..., Any] = getattr(import_module(f"flows.{name}"), name)
-            return own.fn(**own.validate_parameters(arguments_of(own, command, answers)))
+            return _called(command, answers)
         except StoreBusyError as busy:
             get_run_logger().warning("this run ends without having done anything: %s", busy)
             return Cancelled(message=f"Skipped: {busy}")
@@ -50,10 +47,8 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
                 raise
             return Completed(message=str(spent))
 
-    flow = Flow(
-        run, name=name.replace("_", "-"), flow_run_name=partial(_name, command),
-        task_runner=SIDE_BY_SIDE,
-    )  # fmt: skip
+    name = command.__name__.replace("_", "-")
+    flow = Flow(run, name=name, flow_run_name=partial(_name, command), task_runner=SIDE_BY_SIDE)
     flow.__signature__ = form_of(command)  # type: ignore[attr-defined]
     return flow
 
@@ -66,6 +61,14 @@ def _name(command: Callable[..., None]) -> str:
         return name_by(answers | {"settings": settings_of(command, answers, is_form=True)})
     except CosqaError:  # the run itself says so
         return name_by(answers)
+
+
+def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:
+    """Return the result of a command's flow, called within this run."""
+    enter_working_folder()
+    name = command.__name__
+    flow: Flow[..., Any] = getattr(import_module(f"flows.{name}"), name)
+    return flow.fn(**flow.validate_parameters(arguments_of(flow, command, answers)))
 
 
 def arguments_of(

@@ -68,7 +68,7 @@ def test_scores_fit_the_terminal_and_no_figure_is_cut(
     assert "0.2800" in bm25
     assert fused.split()[1:3] == ["0.3959", "0.4395"]
     (header,) = [line for line in lines if line.startswith("method")]
-    assert ("all of it: /out/report.html" in " ".join(lines)) == ("MMRR" not in header)
+    assert ("all of it in /out/report.html" in " ".join(lines)) == ("MMRR" not in header)
 
 
 @pytest.fixture
