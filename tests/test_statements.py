@@ -442,7 +442,7 @@ def _usual(command: str, name: str) -> str:
 
 NUMBERS = {
     r"on pages, at http://127\.0\.0\.1:(\d+)": _usual("cosqa browse", "port"),
-    r"among their first (\d+) without a\s+grade": _usual("cosqa repair", "pool"),
+    r"their\s+first (\d+) without a\s+grade": _usual("cosqa repair", "pool"),
     r"in the UI at http://127\.0\.0\.1:(\d+)": _usual("cosqa server", "port"),
     r"rest on a run; on a run that an arbiter doubts; on reading \| (.+?) \|":
         f"{_RUN}; {_DOUBTED}; {_READ}",

@@ -283,7 +283,7 @@ async def test_a_spent_budget_ends_a_run_though_another_one_asks_without_a_pause
     await other.commit(await other.reserve(1), 1, 5.0 if settings else None)
     await other.reserve(1)
     async with asyncio.timeout(60):
-        with pytest.raises(BudgetExhaustedError):
+        with pytest.raises(RunStopError):
             await Screener(bench.model(**settings, budget_usd=2.0)).screen(pair)
     assert server.calls == []
 
