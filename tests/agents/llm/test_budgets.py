@@ -14,6 +14,7 @@ from agents.roles.read import Screener
 from infra.errors import (
     BudgetExhaustedError,
     ModelUnavailableError,
+    RunStopError,
     UnknownPriceError,
     UnrecordableError,
 )
