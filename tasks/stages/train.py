@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
+from pydantic import ValidationError
+
 from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
 from infra.identity import digest
@@ -340,5 +342,16 @@ def write_training(
 
 
 def read_training(folder: Path) -> TrainingReport:
-    """Return the report in a trained folder."""
-    return TrainingReport.model_validate_json((folder / FIGURES).read_text("utf-8"))
+    """Return the report in a trained folder.
+
+    Raises:
+        SettingsError: Another release has written it.
+    """
+    file = folder / FIGURES
+    try:
+        return TrainingReport.model_validate_json(file.read_text("utf-8"))
+    except ValidationError:
+        raise SettingsError(
+            f"{file} was not written by this release: give another --name to train again; the "
+            f"encoder itself can be used, as checkpoint:{folder}"
+        ) from None

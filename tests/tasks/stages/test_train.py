@@ -136,6 +136,15 @@ def test_what_was_fine_tuned_is_fine_tuned_again(tmp_path: Path) -> None:
     assert not np.allclose(encoded(again.reference, "code"), encoded(first.reference, "code"))
 
 
+def test_figures_of_another_release_are_told_and_the_encoder_stays(tmp_path: Path) -> None:
+    inputs = small(tmp_path, learning_rate=1e-3)
+    trained = run(tmp_path, inputs)
+    (trained.folder / stage.FIGURES).write_text('{"gains": {"MRR": 1}}')
+    with pytest.raises(SettingsError, match=r"not written by this release.* as checkpoint:"):
+        run(tmp_path, inputs)
+    assert encoded(trained.reference, "code").shape == (len(TEXTS), 16)
+
+
 def test_the_folder_is_read_by_options_too(tmp_path: Path) -> None:
     trained = run(tmp_path, small(tmp_path))
     whole = encoded(trained.reference, "code")
