@@ -76,7 +76,7 @@ _ANNOTATIONS = """
         'made up, number ' || number AS reason,
         CASE WHEN chance < 50 THEN 'undecided' WHEN chance < 7958 THEN 'valid_oracle'
             ELSE 'screened' END AS support,
-        2 AS judgements, 2 AS agreeing, 9.5 AS seconds, 'arbiter' AS met, 1 AS tries,
+        2 AS judgements, 2 AS agreeing, 9.5 AS seconds, 'arbiter' AS roles_asked, 1 AS tries,
         1 AS replicate, 'first' AS kind,
         now() + number * INTERVAL 1 MICROSECOND AS annotated_at FROM memory.pairs ORDER BY number
 """
