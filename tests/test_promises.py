@@ -18,6 +18,7 @@ SECTION = " ".join(
     (ROOT / "sandbox" / "README.md")
     .read_text("utf-8")
     .partition("\n## Untrusted code\n")[2]
+    .partition("\n## ")[0]
     .split()
 )
 _STATEMENT_END = re.compile(r"(?<=[.;:]) (?![^()]*\))")

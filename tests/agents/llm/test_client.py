@@ -15,13 +15,13 @@ import pytest
 
 from agents.roles.read import Screener
 from infra.errors import (
-    BudgetExhaustedError,
     LanguageModelError,
     ModelRefusedError,
     ModelUnavailableError,
     PromptDeclinedError,
     ReplyCutError,
     UnreadableReplyError,
+    UnrecordableError,
 )
 from infra.records import Code, LanguageModelCall, Pair, Query
 from tests.agents.conftest import CLEAR, Bench, Screen, rule
@@ -77,7 +77,7 @@ async def test_with_little_room_kept_replies_are_found_and_no_other_is_paid(
     await screen(bench.model(), [])
     monkeypatch.setattr("agents.llm.ledger.free_bytes", lambda _: 2**20)
     assert await screen(bench.model(), []) == "clear_match"
-    with pytest.raises(BudgetExhaustedError, match="nothing more is requested"):
+    with pytest.raises(UnrecordableError, match="nothing more is requested"):
         await screen(bench.model(labelling_round=2), [])
     assert server.count("screener") == 1
 
