@@ -16,7 +16,7 @@ from infra.disk import OTHER_STORE, space_on
 from infra.errors import StoreError
 from infra.records import Record
 from infra.settings import StoreSettings
-from infra.store.database_file import SCHEMA, SCHEMA_VERSION, DatabaseFile, require_version
+from infra.store.database_file import SCHEMA, SCHEMA_VERSION, DatabaseFile
 
 _Row = TypeVar("_Row", bound=Record)
 Parameters = Sequence[object] | Mapping[str, object]
@@ -186,7 +186,7 @@ def open_database(settings: StoreSettings) -> Database:
             if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
                 connection.execute(SCHEMA.read_text(encoding="utf-8"))
                 connection.execute("INSERT INTO meta VALUES (?, ?)", [SCHEMA_VERSION, uuid4().hex])
-            store_id = require_version(connection, file.path)
+            store_id = file.store_id(connection)
             connection.commit()
     return Database(settings, store_id)
 

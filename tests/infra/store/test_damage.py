@@ -15,7 +15,6 @@ from infra.settings import StoreSettings
 from infra.store import open_database
 from infra.store.backup import restore
 from infra.store.check import faults_of
-from infra.store.database_file import DatabaseFile
 from tests.fakes.stores import whole_store
 
 Reading = dict[str, object]
@@ -132,7 +131,7 @@ def test_a_store_with_views_or_functions_of_others_is_refused(
     statements: str, tmp_path: Path
 ) -> None:
     database = whole_store(tmp_path / "store")
-    with DatabaseFile(database.settings).connected() as connection:
+    with duckdb.connect(str(database.settings.database)) as connection:
         connection.execute(statements)
     with pytest.raises(StoreError, match="is no table, and may read other files"):
         open_database(database.settings)
