@@ -668,7 +668,7 @@ def _put(found: Overrides, text: str) -> None:
 
 def _value(text: str, field: Any) -> object:  # noqa: ANN401 - pydantic's
     """Return a setting's value: as TOML writes it, else the text; names may have commas between."""
-    from infra.settings.environment import is_list
+    from infra.settings.origins import is_list
 
     if field and is_list(field) and not text.startswith("["):
         return [name.strip() for name in text.split(",")]

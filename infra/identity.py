@@ -1,16 +1,39 @@
-"""Identifiers made from content by SHA-256.
+"""Identifiers: their types, and digests by SHA-256 that they are made of.
+
+Each kind of identifier has a type, so that the type checker refuses one in place of another.
 
 A digest stands for content that others may choose: texts, requests, labels. A mark stands for what
 only we choose: settings, models, recipes, files by size and time. Stores, folders and files of what
-was spent are called by marks, and those keep the length that they had.
+was spent are called by marks, and those keep the length that they had. The program's own text has a
+mark too, as a part of what its results depend on.
 """
 
 import hashlib
+import importlib
+import importlib.metadata
 import json
-from collections.abc import Iterable
+import platform
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, NewType
 
+QueryId = NewType("QueryId", str)
+CodeId = NewType("CodeId", str)
+SearchId = NewType("SearchId", str)
+RecipeId = NewType("RecipeId", str)
+BenchmarkId = NewType("BenchmarkId", str)
+SampleId = NewType("SampleId", str)
 DIGITS = 32  # 128 bits: two contents with one digest take 2**64 trials, which nobody makes
 MARK_DIGITS = 20  # 80 bits
+_NO_TEXT = {"__pycache__", ".md"}
+
+
+class PairKey(NamedTuple):
+    """Ids of a query and of a code that may answer it."""
+
+    query_id: QueryId
+    code_id: CodeId
 
 
 def digest(*parts: str, digits: int = DIGITS) -> str:
@@ -42,3 +65,34 @@ def mark(*parts: str) -> str:
 def mark_of(value: object) -> str:
     """Return the mark of a JSON-serialisable value, in any order of its keys."""
     return digest_of(value, MARK_DIGITS)
+
+
+@cache
+def program_digest(names: tuple[str, ...], libraries: tuple[str, ...] = ()) -> str:
+    """Return a digest that differs whenever the text of modules, or what runs it, differs.
+
+    Args:
+        names: Modules, with files beside them of the same name, as of SQL; and packages with all
+            files below their folders, templates included, but for pages.
+        libraries: Distributions whose versions count; the interpreter's always does.
+    """
+    texts = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _program_files(names)]
+    return mark(platform.python_version(), *map(_version, libraries), *texts)
+
+
+def _program_files(names: Sequence[str]) -> Iterator[Path]:
+    for name in names:
+        module = importlib.import_module(name)
+        for folder in getattr(module, "__path__", ()):
+            found = (file for file in sorted(Path(folder).rglob("*")) if file.is_file())
+            yield from (file for file in found if not {file.parent.name, file.suffix} & _NO_TEXT)
+        if not hasattr(module, "__path__"):
+            file = Path(str(module.__file__))
+            yield from sorted(file.parent.glob(f"{file.stem}.*"))
+
+
+def _version(library: str) -> str:
+    try:
+        return importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

@@ -25,8 +25,8 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, NamedTuple, TypeVar
 
-from infra.atomic import sync
 from infra.errors import DiskFullError, UnrecordableError
+from infra.files import sync
 
 _FEWEST = 8  # replies but one that tell a pace
 _PAUSE_S, _PAUSE_TIMES = 60.0, 20  # between two replies, or so often the median: no pace

@@ -8,9 +8,8 @@ from tempfile import NamedTemporaryFile
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from infra.atomic import atomic_write
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
+from infra.files import OTHER_OUTPUT, atomic_write, space_on
 
 
 def require_writable(file: Path) -> None:

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from infra.identity import digest
-from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.identity import CodeId, PairKey, QueryId, RecipeId, digest
 from infra.languages import language_named, plain_lines
 
 MOST_CASES = 100  # tests of a program whose outcomes are kept

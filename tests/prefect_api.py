@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from infra.locks import locked
+from infra.files import locked
 
 BUSY_S = 120.0
 _POLL_S = 0.5

@@ -87,7 +87,7 @@ import numpy as np
 from tasks.benchmarks.runs import NOTHING
 from tests.fakes.rankings import rank_scores
 from tasks.retrievers import retrievers
-from infra.words import words
+from infra.text import words
 
 
 @retrievers.register("new-comer")

@@ -28,7 +28,7 @@ from flows.cli.tools import Kind
 from flows.options import fields_of, overrides_of
 from infra.errors import SettingsError
 from infra.settings import CONFIGURATION_SUMMARIES, Settings, load_settings
-from infra.settings.environment import _OTHER_VARIABLES
+from infra.settings.origins import _OTHER_VARIABLES
 from infra.settings.presets import preset_names
 from sandbox.contract.behaviours import BEHAVIOURS
 from tasks.encoders import encoders

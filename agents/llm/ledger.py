@@ -24,8 +24,8 @@ from agents.llm.limiter import Limiter
 from agents.llm.reply import RawReply
 from agents.llm.retry import RequestError
 from infra.budget import Budget, Budgets
-from infra.disk import OTHER_STORE, free_bytes
 from infra.errors import RunStopError, UnknownPriceError, UnrecordableError
+from infra.files import OTHER_STORE, free_bytes
 from infra.journal import Journal, keep_all, money, packed
 from infra.settings import LanguageModelSettings, StoreSettings
 

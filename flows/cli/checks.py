@@ -7,7 +7,7 @@ from infra.errors import CosqaError, SettingsError
 from infra.settings import Settings
 from infra.settings.presets import load_preset
 from infra.store import require_store
-from infra.store.runs import require_no_writer
+from infra.store.database_file import require_no_writer
 from tasks.corpus.combined import Readable
 from tasks.runtime.checked import ValidatedInputs, check
 from tasks.runtime.input_checks import check_judging, check_lines, check_source, unnamed_input

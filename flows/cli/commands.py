@@ -512,8 +512,8 @@ def compare_annotators(
     same model and configuration are taken from the store.
     """
     settings = settings_of(compare_annotators, locals())
-    from infra.draws import Draw
     from infra.outputs import require_writable, write_outputs
+    from infra.subsets import Draw
     from tasks.inputs.truth import read_truth
     from tasks.runtime.checked import check
 

@@ -9,8 +9,8 @@ from flows.cli.output import print_document, say
 from flows.options import SAMPLE, Overrides
 from flows.runtime import flow_state
 from infra.settings import StoreSettings
+from infra.settings.origins import read_toml
 from infra.settings.reference import lasting_settings
-from infra.settings.toml_file import read_toml
 from infra.store import open_database
 from tasks.reports.plan import plan_document
 from tasks.reports.run import ReportData, report_document

@@ -7,7 +7,7 @@ import typer
 
 from flows.cli.output import print_document, say
 from infra.errors import StoreError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.languages import languages
 from infra.records import Annotation
 from infra.registry import Registry

@@ -20,7 +20,7 @@ def store_check(store: o.Store = None) -> None:
     Nothing is changed. The exit status is 1 if something is lost or wrong.
     """
     from infra.store import require_store
-    from infra.store.check import faults_of, row_counts
+    from infra.store.maintenance import faults_of, row_counts
 
     settings = settings_of(store_check, locals()).store
     require_store(settings)
@@ -46,7 +46,7 @@ def store_backup(folder: Backup, store: o.Store = None) -> None:
     where the disk is the same). It is there when it is whole, or not at all.
     """
     from infra.store import require_store
-    from infra.store.backup import back_up
+    from infra.store.maintenance import back_up
 
     settings = settings_of(store_backup, locals()).store
     require_store(settings)
@@ -66,7 +66,7 @@ def store_restore(folder: Backup, store: o.Store = None) -> None:
 
     Nothing is overwritten: move a store that is there away, or name another folder.
     """
-    from infra.store.backup import restore
+    from infra.store.maintenance import restore
 
     settings = settings_of(store_restore, locals()).store
     with errors.status("copying the backup"):

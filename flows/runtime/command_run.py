@@ -30,7 +30,7 @@ from prefect.utilities.callables import get_call_parameters
 
 from flows.runtime.prefect_server import prefect_api
 from flows.runtime.stopping import when_stopped
-from infra.locks import locked
+from infra.files import locked
 
 _RUNS = "cosqa-runs"
 _log = logging.getLogger(__name__)

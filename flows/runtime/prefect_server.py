@@ -39,9 +39,8 @@ from prefect.settings import (
     temporary_settings,
 )
 
-from infra.atomic import atomic_write
 from infra.errors import SettingsError
-from infra.locks import locked
+from infra.files import atomic_write, locked
 
 PROGRAM = Path(__file__).parents[2]  # the folder of our packages, and of `prefect.yaml`
 

@@ -8,7 +8,7 @@ from prefect.context import FlowRunContext
 from prefect.runtime import deployment, flow_run
 
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 
 # A run before this one may still be ending, by itself or by its worker.
 _GRACE_S = 60.0

@@ -1,7 +1,7 @@
 
 var cosqa_depth int64
 
-// cosqa_returned gives results other values, in a way of `infra.languages._returned`, where a call
+// cosqa_returned gives results other values, in a way of `Language.returning`, where a call
 // from outside ends; if it is to tell of that it ends the process, as nobody catches.
 func cosqa_returned(way string, tells bool, results ...any) func() {
 	atomic.AddInt64(&cosqa_depth, 1)

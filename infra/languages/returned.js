@@ -1,5 +1,5 @@
 // Return the code's functions so that they return something else, in a way of
-// `infra.languages._returned`. Where they are to tell of it they end the process, as nobody catches.
+// `Language.returning`. Where they are to tell of it they end the process, as nobody catches.
 function cosqa_returned(functions, way, tells) {
   const words = "what nobody asks for";
   const nonsense = { [words]: words };

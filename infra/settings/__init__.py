@@ -31,13 +31,6 @@ from infra.settings.annotation import (
     ReannotationSettings,
     Reason,
 )
-from infra.settings.data import SourceSettings, StoreSettings
-from infra.settings.environment import (
-    DELIMITER,
-    PREFIX,
-    EnvironmentSource,
-    refuse_wrong_variables,
-)
 from infra.settings.models import (
     RECORDED_PREFIX,
     EmbeddingModelSettings,
@@ -45,9 +38,16 @@ from infra.settings.models import (
     LanguageModelSettings,
     TrainingSettings,
 )
+from infra.settings.origins import (
+    DELIMITER,
+    PREFIX,
+    EnvironmentSource,
+    check_directions,
+    read_toml,
+    refuse_wrong_variables,
+)
 from infra.settings.presets import PresetSource
 from infra.settings.problems import problem_line
-from infra.settings.sandbox import SandboxSettings
 from infra.settings.section import Section
 from infra.settings.sections import (
     EstimationSettings,
@@ -57,9 +57,11 @@ from infra.settings.sections import (
     OperationSettings,
     PublishSettings,
     RaySettings,
+    SandboxSettings,
     SearchSettings,
+    SourceSettings,
+    StoreSettings,
 )
-from infra.settings.toml_file import check_directions, read_toml
 
 __all__ = [
     "COMPARED_CONFIGURATIONS",

@@ -5,8 +5,8 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from infra.draws import Draw
 from infra.settings.section import Section
+from infra.subsets import Draw
 
 Configuration = Literal[
     "single", "arbiter", "writer", "executor", "simulated", "paper", "spec", "v1-exact", "v1-half",

@@ -13,8 +13,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from infra.secrets import holds_a_secret
-from infra.settings.environment import variable_name
-from infra.settings.toml_file import read_toml
+from infra.settings.origins import read_toml, variable_name
 
 _LONGEST = 200
 _NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}

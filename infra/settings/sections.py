@@ -1,15 +1,22 @@
 """The sections of the settings: a class per subsystem, bounds and a description on each field."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
+from infra.machine import physical_memory
 from infra.records import Support
 from infra.settings.annotation import Configuration
 from infra.settings.section import Section
 
 USUAL_METRICS = ("NDCG@10", "MRR", "MAP", "MMRR", "Recall@10", "Answered@5")
+_CORES = os.cpu_count() or 1
+_MEGABYTE = 2**20
+_BOXES_A_CORE = 2  # one runs while another is made or removed
+_SHARE_OF_MEMORY = 0.5  # of the machine's, for boxes at their limit
 
 
 class SearchSettings(Section):
@@ -227,3 +234,137 @@ class OperationSettings(Section):
         "Commands cannot wait and are refused: `--plan` shows their plan. generate and "
         "compare-annotators never wait; llm.budget_usd bounds them.",
     )
+
+
+class SourceSettings(Section):
+    """Input: a source and its own options, such as path."""
+
+    # The options of the chosen source are further keys of this section; the source checks them.
+    model_config = ConfigDict(extra="allow")
+
+    name: str = Field(
+        "python-source",
+        description="Where queries and code come from; `cosqa list sources` prints the names.",
+    )
+    collection: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        max_length=100,
+        description="Name of the collection in the store.",
+    )
+    codes: tuple[str, ...] = Field(
+        (),
+        description="Sources that code is read from in place of the source's own, in this order, "
+        "each NAME or NAME=PATH. Likewise queries, where it is no file. Further options of such a "
+        "source are keys with its name before them, such as codesearchnet.filters.",
+    )
+    reread: bool = Field(
+        False,
+        description="Read the source again even if no file, option or filter of it has changed.",
+    )
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The keys that are given beside those of every source."""
+        extra = (self.model_extra or {}).items()
+        return {
+            key: value
+            for key, value in extra
+            if value is not None and not isinstance(value, Mapping)
+        }
+
+    @property
+    def options_of_parts(self) -> dict[str, Mapping[str, object]]:
+        """Name of a source that queries or codes are taken from → its options."""
+        extra = (self.model_extra or {}).items()
+        return {key: value for key, value in extra if isinstance(value, Mapping)}
+
+    @property
+    def title(self) -> str:
+        """The input's name in logs and in names of runs."""
+        names = [text.partition("=")[0] for text in self.codes]
+        return self.collection or "+".join(names) or self.name
+
+
+class StoreSettings(Section):
+    """The artifact store: a folder with the database, the vectors and the journal of replies."""
+
+    folder: Path = Field(Path("cosqa-data"), description="Folder of the store; made when missing.")
+    lock_timeout_s: float = Field(
+        300.0,
+        ge=0,
+        description="Seconds to wait while another process holds the database; 600 at least while "
+        "pairs are judged.",
+    )
+
+    @property
+    def database(self) -> Path:
+        """The DuckDB file."""
+        return self.folder / "cosqa.duckdb"
+
+    @property
+    def vectors(self) -> Path:
+        """Folder of the files that hold vectors."""
+        return self.folder / "vectors"
+
+    @property
+    def journal(self) -> Path:
+        """The file of what is paid for: replies and what was spent; see `infra.journal`."""
+        return self.folder / "journal.sqlite"
+
+
+class SandboxSettings(Section):
+    """The sandbox and the limits of each program in it."""
+
+    image: str = Field("cosqa-sandbox:5", description="Image of the containers.")
+    backend: str = Field("docker", description="Name of a sandbox backend.")
+    slots: int | None = Field(
+        None,
+        ge=1,
+        description="Maximum boxes in use at once on a machine, over all processes and runs; none "
+        "given takes two a core, or as many as half of the memory holds.",
+    )
+    ready: int = Field(
+        _CORES, ge=0, description="Boxes started in advance on a machine, over all processes."
+    )
+    memory_mb: int = Field(512, ge=64, description="Maximum memory and swap of a box together.")
+    processes: int = Field(64, ge=4, description="Maximum processes and threads in a box.")
+    cpus: float = Field(1.0, gt=0, description="Cores that one box may use.")
+    timeout_s: float = Field(
+        10.0, gt=0, description="Seconds of one program, less those in which it waits for a core."
+    )
+    command_timeout_s: float = Field(
+        30.0, gt=0, description="Time-out of one terminal command of the fixer, in seconds."
+    )
+    output_kb: int = Field(64, ge=1, description="Kilobytes kept of stdout and of stderr, each.")
+    tmp_mb: int = Field(64, ge=1, description="Size of the writable file system in memory.")
+    runtime: str | None = Field(None, description="Other container runtime, such as runsc.")
+    accept_without: tuple[str, ...] = Field(
+        ("swap",),
+        description="Limits (memory, swap, processes, cpus, seccomp) that the engine need not be "
+        "able to hold boxes to, and behaviours of `cosqa sandbox check` that boxes need not show; "
+        "where it lacks anything else, nothing is run.",
+    )
+    install_timeout_s: float = Field(
+        180.0, gt=0, description="Time-out of one installation, in seconds."
+    )
+    index_hosts: tuple[str, ...] = Field(
+        (),
+        description="Further hosts (HOST or HOST:PORT) that the package index serves its files "
+        "from.",
+    )
+    allow_install: bool = Field(
+        True, description="Let the fixer install wheels from the package index."
+    )
+    install_mb: int = Field(
+        3072, ge=1, description="Megabytes that all that is installed for one pair may take."
+    )
+
+    @property
+    def machine_slots(self) -> int:
+        """Maximum boxes in use at once on the machine that asks, which runs them."""
+        if self.slots is not None:
+            return self.slots
+        # Of the machine, not of this process's control group: the engine is outside of that.
+        fitting = int(_SHARE_OF_MEMORY * physical_memory() / (self.memory_mb * _MEGABYTE))
+        return max(2, min(_BOXES_A_CORE * _CORES, fitting))

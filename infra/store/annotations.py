@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from infra.errors import StoreError
-from infra.ids import PairKey, RecipeId
+from infra.identity import PairKey, RecipeId
 from infra.records import Annotation, Code, Execution, GivenVote, Pair, Query
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction, statements_beside

@@ -6,8 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from infra.errors import SettingsError
-from infra.identity import digest
-from infra.ids import BenchmarkId
+from infra.identity import BenchmarkId, digest
 from infra.records import Record
 from infra.settings import StoreSettings
 from infra.store.database import Database, open_database, require_store, statements_beside

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from infra.errors import PublishError
-from infra.ids import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
+from infra.identity import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
 from infra.store.database import Parameters, Queries, Transaction, statements_beside
 from infra.store.figures import shape_of

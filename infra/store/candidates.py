@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from infra.ids import CodeId, PairKey, QueryId, SearchId
+from infra.identity import CodeId, PairKey, QueryId, SearchId
 from infra.records import Candidate
 from infra.store.database import Database, statements_beside
 

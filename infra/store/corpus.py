@@ -6,13 +6,12 @@ from contextlib import ExitStack
 import pyarrow as pa
 
 from infra.collected import Content, StoredCollection
-from infra.draws import ALL, Draw
 from infra.errors import StoreError
-from infra.ids import CodeId
+from infra.identity import CodeId
 from infra.records import Code, Query, SourceInfo
-from infra.store.database import Database, Transaction
-from infra.store.temp_tables import BufferedContent, buffer_to_disk
+from infra.store.database import BufferedContent, Database, Transaction, buffer_to_disk
 from infra.store.votes import record_votes
+from infra.subsets import ALL, Draw
 
 _OWN_TABLES = (
     *("collections", "dropped", "collection_sources"),

@@ -1,19 +1,25 @@
-"""The DuckDB file of a store, which one process at a time may have open.
+"""The DuckDB file of a store, which one process at a time may have open, and the store's writer.
 
 A process that has a DuckDB file open for writing locks out all others, readers too. So it is opened
 for one piece of work and closed; if another process has it open, this one waits for a while.
 
 Damage of the file, which DuckDB finds by checksums when it opens the file and when it reads a
 block, is a `StoreError` that says what to do; a file of another schema is refused.
+
+One flow at a time writes labels, by a lock of the kernel on a file beside the database, which ends
+with its process: there is nothing to clean up after a crash. The file has its name, for messages.
 """
 
 import fcntl
 import logging
+import os
 import random
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from shutil import copyfileobj
@@ -21,8 +27,8 @@ from typing import BinaryIO, TypeVar
 
 import duckdb
 
-from infra.disk import is_disk_full
-from infra.errors import StoreError, StoreLockedError, StoreVersionError
+from infra.errors import StoreBusyError, StoreError, StoreLockedError, StoreVersionError
+from infra.files import OTHER_STORE, is_disk_full, locked, space_on
 from infra.settings import StoreSettings
 
 SCHEMA = Path(__file__).with_name("schema.sql")
@@ -61,6 +67,8 @@ _Result = TypeVar("_Result")
 State = tuple[tuple[int, int, int], ...]
 # File → its state when this process had it open last, and knew that it has tables alone.
 _states_of_tables: dict[Path, State] = {}
+_LOCK_FILE = "writer.lock"
+_PAUSE_S = 0.5
 
 
 class DatabaseFile:
@@ -292,3 +300,52 @@ def _detach(connection: duckdb.DuckDBPyConnection) -> None:
 def quoted(value: object) -> str:
     """Return a text as a literal of SQL, for statements that take no parameters."""
     return "'" + str(value).replace("'", "''") + "'"
+
+
+@contextmanager
+def writer_lock(settings: StoreSettings, owner: str, patience_s: float = 0.0) -> Iterator[None]:
+    """Hold the writer's lock of a store inside the ``with``.
+
+    Args:
+        settings: The store.
+        owner: Name of the run, for the message to others.
+        patience_s: Seconds to wait while another run holds it.
+
+    Raises:
+        StoreBusyError: Another run holds it; the message names the run.
+    """
+    with ExitStack() as lock:
+        handle = _take(settings.folder / _LOCK_FILE, lock, patience_s)
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        text = f"{owner} (process {os.getpid()} on {socket.gethostname()}, since {since})"
+        with space_on(settings.folder, OTHER_STORE):
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, text.encode(), 0)
+        yield
+
+
+def require_no_writer(settings: StoreSettings) -> None:
+    """Refuse a store that a run writes at the moment.
+
+    Raises:
+        StoreBusyError: One does; the message names it.
+    """
+    file = settings.folder / _LOCK_FILE
+    if file.exists():
+        with ExitStack() as lock:
+            _take(file, lock, 0.0)
+
+
+def _take(file: Path, lock: ExitStack, patience_s: float) -> int:
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return lock.enter_context(locked(file, wait=False))
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                owner = file.read_text("utf-8", errors="replace") or "a run that has just begun"
+                raise StoreBusyError(
+                    f"the store {file.parent} is being written by {owner}: wait for that run or "
+                    "end it, then try again, or use another store with --store"
+                ) from None
+        time.sleep(_PAUSE_S)

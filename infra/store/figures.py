@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from infra.draws import ALL, Draw
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Record
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Parameters, Queries, Transaction, statements_beside
 from infra.store.labels import ONLY_SUPPORTING, CurrentLabels, define_macros, labels_in
+from infra.subsets import ALL, Draw
 from infra.summaries import (
     Cost,
     LabelFigures,

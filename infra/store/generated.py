@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
-from infra.ids import CodeId, QueryId
+from infra.identity import CodeId, QueryId
 from infra.records import Code, GivenVote, LanguageModelCall, Record
 from infra.store.corpus import insert_texts
 from infra.store.database import Database

@@ -12,7 +12,7 @@ from typing import NamedTuple, get_args
 
 import pyarrow as pa
 
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Record, Support
 from infra.store.annotations import label_origin
 from infra.store.database import Database, Transaction

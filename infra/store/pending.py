@@ -15,15 +15,15 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.atomic import atomic_write
-from infra.draws import ALL, Draw
-from infra.ids import PairKey, RecipeId, SearchId
+from infra.files import atomic_write
+from infra.identity import PairKey, RecipeId, SearchId
 from infra.records import Pair, Record
 from infra.settings import Reason
 from infra.store.annotations import load_pairs
 from infra.store.corpus import drawn_queries
 from infra.store.database import Database, Transaction, statements_beside
 from infra.store.labels import CurrentLabels, define_macros
+from infra.subsets import ALL, Draw
 from infra.summaries import ReasonSpending
 
 _PAIRS_AT_ONCE = 1_000

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Record
 from infra.store.database import Database
 

@@ -1,4 +1,4 @@
-"""Tables of samples that people label: what was drawn, and who was given which items.
+"""Tables of samples that people label: what was drawn, who was given which items, and the outcome.
 
 Labels are votes (`infra.store.votes`) whose origin names the sample.
 """
@@ -10,13 +10,13 @@ from typing import Literal
 from pydantic import Field
 
 from infra.errors import SourceError
-from infra.identity import digest_of, mark
-from infra.ids import CodeId, PairKey, SampleId
+from infra.identity import CodeId, PairKey, SampleId, digest_of, mark
 from infra.records import Code, Criterion, GivenVote, OfPair, Query, Record, Support
 from infra.store.corpus import insert_texts, languages_of, texts_of
 from infra.store.database import Database, statements_beside
 from infra.store.labels import CurrentLabels, labels_in
 from infra.store.votes import load_votes
+from infra.summaries import PeopleFigures
 
 Kind = Literal["pairs", "preference", "answers"]
 Scale = Literal["binary", "graded"]
@@ -28,6 +28,7 @@ Scale = Literal["binary", "graded"]
 Stratum = Literal["pairs", "queries", "disagreement", "undecided", "top", "answers"]
 _SQL = statements_beside(__file__)
 _HIGHEST: dict[Scale, int] = {"binary": 1, "graded": 3}
+_SAID = f"WITH said AS ({_SQL['said']}) "
 
 
 class SampleItem(OfPair):
@@ -280,3 +281,35 @@ def readable_votes(database: Database, sample: Sample, reader: str = "") -> list
         for vote in load_votes(database, sample.origin)
         if vote.annotator == reader or {vote.annotator, reader or vote.annotator} <= done
     ]
+
+
+class FinalLabel(OfPair):
+    """The majority of the people who decided on a sampled pair.
+
+    Attributes:
+        collection: Whose pair it is, "" where no collection has it.
+        drawn: How the sample was drawn: ``pairs`` or ``queries`` at random, or otherwise.
+        scale: The sample's, as `infra.store.samples.Sample` has it.
+        criterion: Likewise.
+        relevance: 0, or the mean grade of those who see a match; None where as many see none.
+        people: How many decided.
+    """
+
+    sample_id: SampleId
+    collection: str
+    drawn: str
+    scale: Scale
+    criterion: Criterion
+    relevance: float | None
+    people: int
+
+
+def final_labels(database: Database) -> list[FinalLabel]:
+    """Return people's labels of the sampled pairs that somebody decided on."""
+    return database.records(FinalLabel, _SAID + _SQL["final_labels"])
+
+
+def people_figures(database: Database) -> PeopleFigures:
+    """Return the share of pairs whose own code people prefer, and their time for a pair."""
+    [counts] = database.records(PeopleFigures, _SAID + _SQL["figures"])
+    return counts

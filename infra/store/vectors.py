@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 
-from infra.atomic import atomic_write
-from infra.disk import space_on
 from infra.errors import StoreError
+from infra.files import atomic_write, space_on
 from infra.store.database import Database
 from infra.summaries import EncodingEffort
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 
 from infra.errors import SourceError
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import GivenVote
 from infra.store.database import Database, Transaction, statements_beside
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from infra.languages import Mutant
-from infra.syntax.telling import is_telling
+from infra.syntax import is_telling
 
 # Operator → what a slip makes of it; those of languages that have fewer are never met.
 _OPERATORS = {

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.atomic import atomic_write
 from infra.errors import BoxLostError, SandboxError
+from infra.files import atomic_write
 from infra.identity import digest
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox

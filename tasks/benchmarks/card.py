@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from infra.markdown import markdown_table, markdown_text
+from infra.text import markdown_table, markdown_text
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.benchmarks.manifest import Manifest
 

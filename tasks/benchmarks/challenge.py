@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.atomic import atomic_write
+from infra.files import atomic_write
 
 GRADE_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 

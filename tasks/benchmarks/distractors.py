@@ -14,7 +14,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.ids import CodeId, PairKey
+from infra.identity import CodeId, PairKey
 from infra.languages import Language, Mutant, language_named
 from infra.records import Annotation, Code, Label
 from tasks.benchmarks.benchmark import MUTANT, Benchmark, columns_of

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from infra.links import leads_outside
+from infra.files import leads_outside
 
 UNKNOWN = "unknown"
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import AfterValidator, Field, ValidationError
 
-from infra.atomic import BELOW
 from infra.errors import PublishError
+from infra.files import BELOW, leads_outside
 from infra.identity import mark_of
-from infra.links import leads_outside
 from infra.records import Record, SourceInfo
 from tasks.benchmarks.benchmark import (
     FORMAT_VERSION,

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter, ValidationError
 
-from infra.atomic import atomic_write
 from infra.errors import PublishError
+from infra.files import atomic_write
 from infra.records import Label, Record
 from tasks.benchmarks.benchmark import Benchmark, Seal, columns_of
 from tasks.benchmarks.rows import Row, Rows

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from infra.atomic import atomic_write
-from infra.ids import QueryId
+from infra.files import atomic_write
+from infra.identity import QueryId
 from infra.records import Record
 
 _NOTES = ("notes", "comment", "minutes")

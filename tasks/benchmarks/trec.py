@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.atomic import atomic_write
 from infra.errors import PublishError
+from infra.files import atomic_write
 from tasks.benchmarks.runs import NOTHING, Rankings, refuse_unfit_ids
 
 RUNS = "runs"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from infra.disk import OTHER_OUTPUT, is_disk_full, space_on
 from infra.errors import PublishError
+from infra.files import OTHER_OUTPUT, is_disk_full, space_on
 from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark, check_benchmark
 from tasks.benchmarks.card import write_card

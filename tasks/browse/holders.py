@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pydantic import RootModel, ValidationError
 
-from infra.atomic import atomic_write
 from infra.errors import CosqaError
+from infra.files import atomic_write
 from infra.records import Record
 
 FILE = "browse-names.json"

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, get_args
 
 from infra.errors import CosqaError, SourceError, StoreLockedError
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import Difficulty, ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from infra.errors import CosqaError
-from infra.ids import BenchmarkId, CodeId, PairKey, QueryId
+from infra.identity import BenchmarkId, CodeId, PairKey, QueryId
 from infra.store import annotations, recipes
 from infra.store.browsing import (
     FACETS,

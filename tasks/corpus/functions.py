@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from errno import EINVAL
 from pathlib import Path, PurePath
 
+from infra.files import LINK_OUTSIDE
 from infra.languages import Function, Language
-from infra.links import LINK_OUTSIDE
 from infra.records import Code
 from tasks.corpus.parsed_code import NOT_PARSED
 from tasks.corpus.source_files import SourceFiles, module_of

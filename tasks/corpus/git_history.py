@@ -16,7 +16,7 @@ from threading import Timer
 from typing import IO, NamedTuple, Self, cast
 
 from infra.errors import SourceError
-from infra.links import leads_outside
+from infra.files import leads_outside
 from tasks.inputs.text import printable, regular
 
 _SECONDS = 600.0

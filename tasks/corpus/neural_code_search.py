@@ -19,10 +19,8 @@ from typing import NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from infra.atomic import BELOW, atomic_write
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.links import leads_outside
+from infra.files import BELOW, OTHER_OUTPUT, atomic_write, leads_outside, space_on
 from tasks.corpus.functions import find_functions
 from tasks.corpus.source_files import folder, languages_of
 from tasks.inputs.lines import Line, decode_json, read_items, validated

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from infra.errors import SettingsError, SourceError
+from infra.files import leads_outside
 from infra.languages import Language, languages
-from infra.links import leads_outside
 from infra.records import SourceInfo
 from tasks.benchmarks import licences
 from tasks.benchmarks.splits import SPLITS

@@ -21,7 +21,7 @@ from infra.collected import Collected, Content, Item
 from infra.errors import SourceError
 from infra.identity import mark, mark_of
 from infra.records import Code, Query, SourceInfo
-from infra.words import words
+from infra.text import words
 from tasks.inputs.lines import StrictRow, read_lines
 
 UNREAD = "query of which the model wrote nothing readable"

@@ -19,8 +19,8 @@ from urllib.parse import parse_qsl
 from pydantic import ValidationError
 
 from infra.errors import EncoderError, SettingsError, UnknownNameError
+from infra.files import leads_outside
 from infra.identity import digest
-from infra.links import leads_outside
 from infra.registry import unknown_name
 from tasks.encoders._sentence_transformers import MODULES, plain_fields, read_modules
 from tasks.encoders._specified import SpecifiedEncoder

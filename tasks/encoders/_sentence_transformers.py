@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.errors import EncoderError
-from infra.links import leads_outside
+from infra.files import leads_outside
 
 MODULES = "modules.json"
 _CONFIG = "config_sentence_transformers.json"

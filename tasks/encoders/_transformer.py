@@ -14,8 +14,8 @@ from torch.nn.functional import cosine_similarity, normalize
 from torch.nn.utils.rnn import pad_sequence
 from transformers import AutoTokenizer
 
-from infra.batches import batched, cut_by_length
 from infra.errors import EncoderError
+from infra.subsets import batched, cut_by_length
 from tasks.encoders._openvino import CompiledModule
 from tasks.encoders._specs import NOT_PUBLISHED, Kind, TransformerSpec, Vectors, not_published
 from tasks.encoders._weights import check_counts, load_adapters, load_model

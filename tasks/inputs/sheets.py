@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from infra.errors import SourceError
-from infra.ids import QueryId
+from infra.identity import QueryId
 from infra.records import Difficulty
 from tasks.benchmarks.sheets import COLUMNS, OF_ANSWERS, TO_FILL, plain
 from tasks.inputs.csv import CsvRow, read_header, read_rows, whole_number

@@ -14,8 +14,8 @@ from stat import S_ISREG
 from typing import IO, cast
 
 from infra.errors import SourceError
+from infra.files import leads_outside
 from infra.identity import mark_of
-from infra.links import leads_outside
 
 UNREADABLE = (OSError, EOFError, zlib.error)  # what reading a file, or its gzip, raises
 _UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from infra.draws import ALL, Draw
 from infra.errors import SourceError
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import Code, GivenVote, Pair, Query, Record
+from infra.subsets import ALL, Draw
 from tasks.inputs.lines import read_items
 from tasks.inputs.pairs import PairLabel, PairRow
 from tasks.inputs.text import printable

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from infra.batches import batched
 from infra.errors import EncoderError
 from infra.records import Code, Query
+from infra.subsets import batched
 from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
 from tasks.encoders import check_checkpoint, content_digest
 

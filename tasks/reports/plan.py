@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pydantic import Field
 
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Record
 from infra.settings import REASON_SUMMARIES, Reason
 from infra.summaries import ReasonSpending

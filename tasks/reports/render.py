@@ -18,7 +18,7 @@ from pygments.lexer import Lexer  # type: ignore[import-untyped]
 from pygments.lexers import TextLexer, get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-from infra.markdown import markdown_code, markdown_text
+from infra.text import markdown_code, markdown_text
 from tasks.reports.document import (
     Block,
     Code,

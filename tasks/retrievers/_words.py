@@ -15,7 +15,7 @@ from scipy.sparse.linalg import norm
 
 from infra.machine import usable_cores
 from infra.records import Code, Query
-from infra.words import words
+from infra.text import words
 from tasks.benchmarks.runs import NOTHING, Rankings, best
 
 Find = Callable[[str], Iterable[str]]  # text → its words

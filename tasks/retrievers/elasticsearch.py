@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from infra.records import Code, Query
-from infra.words import words as subtokens
+from infra.text import words as subtokens
 from tasks.benchmarks.runs import NOTHING, Rankings, rank_numbered
 from tasks.retrievers import retrievers
 from tasks.retrievers._lucene import Pieces, rank_by_bm25

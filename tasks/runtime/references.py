@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from infra.collected import StoredCollection
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Record
 from tasks.reports.text import counted
 

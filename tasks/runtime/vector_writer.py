@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from infra.batches import cut_by_length
 from infra.errors import EncoderError
 from infra.identity import digest_of_set
 from infra.machine import processor, usable_cores
 from infra.store import Database, vectors
 from infra.store.vectors import Vectors, write_vectors
+from infra.subsets import cut_by_length
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.encoders import Encoder, EncoderSpec, Kind
 

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from infra.collected import Item
 from infra.errors import SourceError
-from infra.ids import CodeId, QueryId
+from infra.identity import CodeId, QueryId
 from infra.records import Code, Label, Query, SourceInfo, normalise_query, query_id_of
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.licences import UNKNOWN

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 
 from infra.collected import Item
 from infra.errors import SourceError
-from infra.ids import CodeId
+from infra.identity import CodeId
 from infra.records import Label, Query, SourceInfo
 from tasks.corpus.merging import Deduplicator
 from tasks.corpus.parsed_code import parse_function

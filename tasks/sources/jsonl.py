@@ -21,8 +21,7 @@ from pydantic import Field
 
 from infra.collected import Item
 from infra.errors import SourceError
-from infra.identity import mark
-from infra.ids import CodeId, QueryId
+from infra.identity import CodeId, QueryId, mark
 from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.benchmarks.trec import write_lines

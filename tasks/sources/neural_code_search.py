@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import Field
 
 from infra.collected import Item
-from infra.ids import QueryId
+from infra.identity import QueryId
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.corpus.merging import Deduplicator

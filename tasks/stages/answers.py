@@ -7,7 +7,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import Code, Label
 from infra.store import Database, generated
 from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence

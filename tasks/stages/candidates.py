@@ -12,8 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from infra.collected import StoredCollection
-from infra.identity import digest
-from infra.ids import QueryId, SearchId
+from infra.identity import QueryId, SearchId, digest
 from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus, vectors
 from tasks.encoders import encoders

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from agents import build_model, journal_ledger, recipe_of
 from agents.llm.reply import repetition
 from infra.errors import CosqaError, GoldQuestionError
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import Annotation, GivenVote, Pair
 from infra.settings import Settings
 from infra.store import annotations, open_database, recipes
-from infra.words import words
+from infra.text import words
 from tasks.reports.text import format_cost, format_duration
 from tasks.runtime.checked import check
 from tasks.runtime.input_checks import check_source

@@ -17,10 +17,8 @@ import numpy as np
 
 from agents import JournalLedger, journal_ledger, recipe_of
 from agents.evidence import was_executed
-from infra.batches import batched
-from infra.draws import Draw
 from infra.errors import SettingsError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Annotation, Pair, Record
 from infra.registry import unknown_name
 from infra.settings import (
@@ -31,6 +29,7 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import annotations, open_database, recipes
+from infra.subsets import Draw, batched
 from tasks.inputs.truth import TruePair, read_truth
 from tasks.reports.document import Block, Document, KeyValues, Table
 from tasks.runtime.artifacts import artifact_key

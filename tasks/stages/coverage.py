@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from agents.committee.recipe import criterion_of, dependency_of
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Criterion
 from infra.store import Database, recipes
 from infra.store.labels import Coverage, CurrentLabels, JudgedBy, judged_by

@@ -7,13 +7,13 @@ import pyarrow.compute as pc
 
 from agents.committee.recipe import criterion_of
 from infra.collected import StoredCollection
-from infra.ids import PairKey, RecipeId, SearchId
+from infra.identity import PairKey, RecipeId, SearchId
 from infra.records import Code, Criterion, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
 from infra.store.labels import CurrentLabels, Decided, decide_labels
-from infra.store.people import FinalLabel, final_labels
 from infra.store.recipes import StoredRecipe
+from infra.store.samples import FinalLabel, final_labels
 from tasks.benchmarks import (
     Benchmark,
     LabelledPair,

@@ -18,7 +18,7 @@ from infra.settings import EncoderSettings, EvaluationSettings, ScoringSettings
 from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.labels import decide_labels
-from infra.store.people import final_labels
+from infra.store.samples import final_labels
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.distractors import parents_of_mutants

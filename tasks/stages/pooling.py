@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from infra.errors import PublishError
-from infra.identity import digest, digest_of_set
-from infra.ids import SearchId
+from infra.identity import SearchId, digest, digest_of_set
 from infra.records import Candidate
 from infra.settings import PublishSettings
 from infra.store import Database, candidates

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from infra.errors import PublishError
-from infra.identity import digest, digest_of
-from infra.program import program_digest
+from infra.identity import digest, digest_of, program_digest
 from infra.settings import PublishSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Export, Published

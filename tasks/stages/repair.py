@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import PublishError
-from infra.ids import CodeId, PairKey, QueryId
+from infra.identity import CodeId, PairKey, QueryId
 from infra.records import Annotation, Label, Record
 from infra.settings import PublishSettings, ScoringSettings, SourceSettings
 from infra.store import Database

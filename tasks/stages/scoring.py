@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import PublishError, SourceError
-from infra.identity import digest, digest_of_set, mark
-from infra.ids import BenchmarkId
+from infra.files import OTHER_OUTPUT, space_on
+from infra.identity import BenchmarkId, digest, digest_of_set, mark
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.settings.sections import USUAL_METRICS

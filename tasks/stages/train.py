@@ -13,10 +13,9 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
+from infra.files import OTHER_OUTPUT, locked, space_on
 from infra.identity import digest
-from infra.locks import locked
 from infra.ray import ensure_ray
 from infra.records import Record
 from infra.settings import (

@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import GivenVote, Record
 from tasks.statistics import Values
 from tasks.statistics.agreement import cohen_kappa, krippendorff_alpha

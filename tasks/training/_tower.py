@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from sentence_transformers.base.modules import InputModule
 
-from infra.batches import batched
+from infra.subsets import batched
 from tasks.encoders import Kind
 from tasks.training.joint import JointModel
 

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, models, trainers
 from tokenizers.pre_tokenizers import ByteLevel
 
 from infra.languages import language_of, languages
-from infra.words import words
+from infra.text import words
 
 Split = Callable[[str], list[str]]  # text → its tokens
 

@@ -30,7 +30,7 @@ from transformers import EarlyStoppingCallback, PrinterCallback, TrainerCallback
 
 from infra.errors import TrainingError
 from infra.records import caseless
-from infra.words import words
+from infra.text import words
 from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.encoders import Kind
 from tasks.inputs.pairs import Pairs

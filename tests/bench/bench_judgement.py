@@ -57,9 +57,8 @@ from rich.table import Table
 from agents.claims.executed import is_claims_program
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
-from infra.batches import batched
 from infra.collected import Collected
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.ray import ensure_ray
 from infra.records import (
     Annotation,
@@ -79,6 +78,7 @@ from infra.settings import (
     load_settings,
 )
 from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.subsets import batched
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import current_recipe

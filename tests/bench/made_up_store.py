@@ -24,10 +24,8 @@ import pyarrow as pa
 from pydantic import SecretStr
 
 from agents import recipe_of
-from infra.batches import batched
 from infra.collected import Item, Streamed
-from infra.identity import mark_of
-from infra.ids import RecipeId
+from infra.identity import RecipeId, mark_of
 from infra.records import Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,
@@ -40,6 +38,7 @@ from infra.settings import (
 )
 from infra.store import Database, candidates, corpus, open_database, recipes, vectors
 from infra.store.database import Transaction
+from infra.subsets import batched
 from tasks.runtime.input_checks import with_named_encoders
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from infra.words import words
+from infra.text import words
 from tasks.corpus.functions import find_functions
 from tasks.corpus.neural_code_search import CORPUS, QUESTIONS, Method, read_methods, write_corpus
 from tasks.corpus.source_files import folder, languages_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import (
     Annotation,
     CaseResult,

@@ -2,7 +2,7 @@
 
 import json
 
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Candidate
 from infra.store import Database
 

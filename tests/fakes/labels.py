@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations
 
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Support
 from infra.store.labels import Coverage, CurrentLabels
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from infra.words import words
+from infra.text import words
 from tests.fakes.llm_server import ScriptedServer
 
 _EVERYDAY = set(words("a an and by for from how in into is of on or python the to using with"))

@@ -24,9 +24,9 @@ from flows import entries
 from flows.runtime.approval import Answer, approved, bounded, pause_key
 from flows.runtime.writing import writing
 from infra.errors import SettingsError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
 
 

@@ -22,7 +22,7 @@ from flows.runtime.prefect_server import prefect_api
 from infra.errors import SettingsError, SourceError
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import open_database
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 from tasks.inputs.queries import read_queries
 from tasks.sources import open_source
 from tasks.stages.collect import collect_source

@@ -12,7 +12,7 @@ from prefect.utilities.callables import parameter_schema
 from flows import entries
 from flows.entries import form_of
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 from tests.flows.deployed import DEPLOYMENTS, FORMS
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Query
 from infra.settings import PublishSettings
 from infra.store.benchmarks import Published

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from infra.ids import CodeId, QueryId
+from infra.identity import CodeId, QueryId
 from infra.records import Code, Query
 from tasks.benchmarks import qrels_of
 from tasks.inputs.formats import read

@@ -15,7 +15,7 @@ from agents.committee import recipe as recipes_of_agents
 from agents.llm.prompt import system_text
 from agents.roles import base
 from infra.collected import Collected
-from infra.ids import PairKey, SearchId
+from infra.identity import PairKey, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,

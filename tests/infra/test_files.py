@@ -1,6 +1,6 @@
 """Laws of files: written whole, locked, measured, told apart.
 
-Covers `atomic`, `disk`, `locks`, `outputs`, `machine`, `program`.
+Covers `files`, `outputs`, `machine`, and the digest of the program's text of `identity`.
 """
 
 import errno
@@ -15,13 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from infra.atomic import atomic_write
-from infra.disk import free_bytes, space_on
 from infra.errors import DiskFullError, SettingsError
-from infra.locks import locked
+from infra.files import atomic_write, free_bytes, locked, space_on
+from infra.identity import program_digest
 from infra.machine import physical_memory, usable_cores
 from infra.outputs import require_writable, write_outputs
-from infra.program import program_digest
 from tests.fakes.small_disk import small_disk
 
 
@@ -88,7 +86,7 @@ def test_the_room_of_a_folder_that_is_not_made_yet_is_that_of_its_parents_disk(
 HOLD = """
 import sys
 from pathlib import Path
-from infra.locks import locked
+from infra.files import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     input()

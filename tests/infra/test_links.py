@@ -1,10 +1,10 @@
-"""Laws of links: which lead outside of a folder. Covers `infra.links`."""
+"""Laws of links: which lead outside of a folder. Covers `infra.files`."""
 
 from pathlib import Path
 
 import pytest
 
-from infra.links import leads_outside
+from infra.files import leads_outside
 
 LINKS = {
     "inside": ("file", False),

@@ -1,6 +1,6 @@
 """Laws of texts and lists: words, Markdown, parts of lists, draws.
 
-Covers `words`, `infra.words`, `markdown`, `batches`, `draws`.
+Covers `infra.text` and `infra.subsets`.
 """
 
 from collections import Counter
@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from infra.batches import batched
-from infra.draws import ALL, Draw
-from infra.markdown import markdown_table, markdown_text
-from infra.words import _WORD, words
+from infra.subsets import ALL, Draw, batched
+from infra.text import _WORD, markdown_table, markdown_text, words
 
 
 @pytest.mark.parametrize(

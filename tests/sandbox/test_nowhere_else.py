@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.languages.python.imports import DottedNames
+from infra.languages.python.scaffolding import DottedNames
 from tests.test_layout import MODULES, ROOT
 
 INSIDE = Path("sandbox", "inside")  # what runs in a box, where running texts is the purpose
@@ -45,7 +45,7 @@ ALLOWED = {
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
     ("infra/syntax/syntax_tree.py", "importlib.import_module"): "a grammar that a file names",
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",
-    ("infra/program.py", "importlib.import_module"): "the project's modules, for their digest",
+    ("infra/identity.py", "importlib.import_module"): "the project's modules, for their digest",
     ("infra/registry.py", "importlib.import_module"): "the project's plug-ins, by their files",
     (
         "sandbox/backends/docker/wheels.py",

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from infra.collected import Content
 from infra.errors import CosqaError
 from infra.settings import SourceSettings, load_settings
-from infra.settings.environment import PREFIX
+from infra.settings.origins import PREFIX
 from infra.store import corpus
 from tasks.benchmarks import write_benchmark, write_run
 from tasks.benchmarks.runs import rankings_of

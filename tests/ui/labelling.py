@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Code, Pair, Query
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, open_database, recipes, samples

@@ -13,24 +13,33 @@ import tokenize
 
 from infra.languages import Language, languages
 from infra.languages.python import (
-    control,
     functions,
-    instrumentation,
-    layout,
     mutation,
     scaffolding,
+    syntax,
     translation,
+    variants,
 )
-from infra.languages.python.assertions import assertions_in, assertions_of, is_weak
-from infra.languages.python.imports import (
+from infra.languages.python.failures import (
+    Frame,
+    Raised,
+    assertions_in,
+    assertions_of,
+    exceptions_in,
+    is_weak,
+    without_messages,
+)
+from infra.languages.python.scaffolding import (
+    SELF_STUB,
     DottedNames,
+    bound_names,
     import_statements,
     joined,
     names_bound_by,
+    scaffolded,
+    undefined_names,
     with_imports,
 )
-from infra.languages.python.messages import without_messages
-from infra.languages.python.scaffolding import SELF_STUB, bound_names, scaffolded, undefined_names
 from infra.languages.python.syntax import (
     UNREADABLE,
     FunctionNode,
@@ -39,7 +48,6 @@ from infra.languages.python.syntax import (
     parse_or_none,
     variable_of,
 )
-from infra.languages.python.tracebacks import Frame, Raised, exceptions_in
 
 __all__ = [
     "SELF_STUB",
@@ -83,7 +91,7 @@ class Python(Language):
     left_out_folders = frozenset()
     receivers = frozenset({"self", "cls"})
     is_executed = True
-    normalised = staticmethod(layout.normalised)
+    normalised = staticmethod(syntax.normalised)
     functions_of = staticmethod(functions.functions_of)
     translated = staticmethod(translation.translated)
     signature_of = staticmethod(functions.signature_of)
@@ -94,11 +102,11 @@ class Python(Language):
     mutants_of = staticmethod(mutation.mutants_of)
     strong_mutants_of = staticmethod(mutation.strong_mutants_of)
     in_layout = staticmethod(mutation.in_layout)
-    stopping_at = staticmethod(instrumentation.stopping_at)
+    stopping_at = staticmethod(variants.stopping_at)
     unseen = ("unseen",)
     filled = ("full", "full of anything")
-    returning = staticmethod(instrumentation.returning)
-    renamed_equivalent = staticmethod(control.renamed_equivalent)
+    returning = staticmethod(variants.returning)
+    renamed_equivalent = staticmethod(variants.renamed_equivalent)
 
     def is_valid(self, code: str) -> bool:
         """Return True if a piece of code, a statement will do, can be parsed."""

@@ -7,8 +7,7 @@ import tokenize
 from collections.abc import Callable, Iterator, Sequence
 
 from infra.languages import Function
-from infra.languages.python.layout import plain_layout
-from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse
+from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, plain_layout
 from infra.syntax.comments import directives, strip_directives
 
 _DIRECTIVES = directives("python")

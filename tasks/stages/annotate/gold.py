@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import GoldQuestionError
-from infra.ids import PairKey, RecipeId
+from infra.identity import PairKey, RecipeId
 from infra.records import Annotation, Code, GivenVote, Pair, Query, Record
 from infra.settings import AnnotationSettings
 from infra.store import Database, annotations, votes

@@ -5,7 +5,7 @@ from math import isfinite
 
 from agents import JournalLedger
 from infra.errors import GoldQuestionError
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import Annotation, GivenVote
 from tasks.reports.text import counted, format_cost, format_words
 from tasks.runtime.progress import Progress

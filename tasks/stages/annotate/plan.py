@@ -12,8 +12,7 @@ from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
 from agents.committee.recipe import changed_parts
 from infra.budget import Budget, run_budget
-from infra.identity import mark_of
-from infra.ids import PairKey, RecipeId, SearchId
+from infra.identity import PairKey, RecipeId, SearchId, mark_of
 from infra.journal import Journal
 from infra.records import Record
 from infra.settings import (

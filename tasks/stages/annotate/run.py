@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from agents import recipe_of
-from infra.identity import mark_of
-from infra.ids import RecipeId
+from infra.identity import RecipeId, mark_of
 from infra.settings import (
     CommitteeSettings,
     RaySettings,

@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import Field
 
 from infra.collected import StoredCollection
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.ids import CodeId, PairKey, QueryId, SampleId
+from infra.files import OTHER_OUTPUT, space_on
+from infra.identity import CodeId, PairKey, QueryId, SampleId
 from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
 from infra.settings import Settings

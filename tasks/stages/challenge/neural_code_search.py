@@ -13,7 +13,7 @@ from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
 from infra.settings import Settings
 from infra.store import Database, corpus
-from infra.words import words
+from infra.text import words
 from tasks.corpus.aroma import THRESHOLD, features_of, similarity
 from tasks.corpus.combined import Readable
 from tasks.corpus.neural_code_search import Question, read_questions

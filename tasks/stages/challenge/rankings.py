@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from infra.atomic import atomic_write
 from infra.collected import StoredCollection
-from infra.disk import OTHER_OUTPUT, space_on
+from infra.files import OTHER_OUTPUT, atomic_write, space_on
 from infra.identity import mark
 from infra.records import Code, Query, Record
 from infra.settings import EncoderSettings, RaySettings

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
+from infra.files import OTHER_OUTPUT, space_on
 from infra.languages import language_named
 from infra.records import Code, GivenVote, Record
 from infra.store import Database, generated

@@ -6,7 +6,7 @@ A query has no match when agents have finished all its candidates and label none
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from infra.ids import PairKey, QueryId
+from infra.identity import PairKey, QueryId
 from infra.records import Record
 from infra.settings import GenerationSettings
 from infra.store import Database, candidates, generated

@@ -22,7 +22,7 @@ from infra.outputs import write_outputs
 from infra.records import Code, Record
 from infra.settings import GenerationSettings, LanguageModelSettings, SourceSettings
 from infra.store import Database
-from infra.store.temp_tables import TempTable
+from infra.store.database import TempTable
 from tasks.corpus.written import (
     UNREAD,
     Form,

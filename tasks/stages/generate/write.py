@@ -17,7 +17,6 @@ from agents import (
 )
 from agents.llm.client import LanguageModel
 from agents.roles.write import RefusedCode
-from infra.draws import Draw
 from infra.errors import (
     LanguageModelError,
     ModelRefusedError,
@@ -28,6 +27,7 @@ from infra.records import Query, Record
 from infra.settings import CommitteeSettings, Configuration, GenerationSettings
 from infra.store import Database, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
+from infra.subsets import Draw
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.artifacts import artifact_key

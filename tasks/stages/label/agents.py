@@ -7,10 +7,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from infra.atomic import atomic_write
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SettingsError
-from infra.ids import PairKey
+from infra.files import OTHER_OUTPUT, atomic_write, space_on
+from infra.identity import PairKey
 from infra.records import Record, Support
 from infra.store import Database, candidates, samples
 from infra.store.samples import Sample

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import GivenVote, Record
 from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem, SampleProgress

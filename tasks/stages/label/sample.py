@@ -7,14 +7,13 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.draws import Draw
 from infra.errors import SourceError
-from infra.identity import mark
-from infra.ids import CodeId, PairKey, QueryId
+from infra.identity import CodeId, PairKey, QueryId, mark
 from infra.records import Code, Criterion, Query
 from infra.settings import PublishSettings
 from infra.store import Database, candidates, samples
 from infra.store.samples import Sample, SampleItem, Scale, Stratum
+from infra.subsets import Draw
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.inputs.formats import read_pairs
 from tasks.inputs.pairs import Pairs

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from infra.disk import OTHER_OUTPUT, space_on
 from infra.errors import SourceError
-from infra.ids import PairKey
+from infra.files import OTHER_OUTPUT, space_on
+from infra.identity import PairKey
 from infra.outputs import write_outputs
 from infra.records import GivenVote
 from infra.settings import SandboxSettings

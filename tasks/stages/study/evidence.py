@@ -9,15 +9,15 @@ import pyarrow.compute as pc
 
 from agents.committee.configurations import OF_QUERIES
 from agents.evidence import was_executed
-from infra.draws import Draw
 from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import ScoringSettings, SearchSettings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.figures import recipes_behind
 from infra.store.labels import CurrentLabels, decide_labels
-from infra.store.people import people_figures
 from infra.store.recipes import model_of
+from infra.store.samples import people_figures
+from infra.subsets import Draw
 from infra.summaries import PairCost
 from tasks.benchmarks import read_manifest
 from tasks.encoders import encoders

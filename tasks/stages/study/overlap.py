@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from prefect import State
 
 from infra.errors import StoreError
-from infra.identity import digest
-from infra.ids import CodeId, QueryId
+from infra.identity import CodeId, QueryId, digest
 from infra.records import Record
 from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus

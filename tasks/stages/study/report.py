@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from infra.draws import Draw
 from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.store import Database
 from infra.store.benchmarks import Published
+from infra.subsets import Draw
 from tasks.benchmarks import verify_export
 from tasks.reports.study import StudyReport, build_report, study_document
 from tasks.runtime.artifacts import artifact_key, write_pages

@@ -7,7 +7,7 @@ from itertools import chain
 from gensim.models import FastText
 from gensim.models.fasttext import FastTextKeyedVectors, ft_ngram_hashes
 
-from infra.words import words
+from infra.text import words
 from tasks.training.model_text import UNKNOWN
 
 SIZE = 100

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from infra.words import words
+from infra.text import words
 from tasks.encoders import Kind
 from tasks.training.joint import Features
 from tasks.training.model_text import PADDING, bag, calls, name_words

@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from infra.words import words
+from infra.text import words
 from tasks.encoders import Kind
 from tasks.training.joint import Features
 from tasks.training.model_text import PADDING

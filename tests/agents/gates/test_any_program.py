@@ -22,7 +22,7 @@ from agents.gates.stubs import PYTHON_STUBS
 from agents.roles.fix import Repair, _apply
 from agents.roles.write import _FENCE
 from infra.languages.python import Python
-from infra.languages.python.assertions import assertions_of
+from infra.languages.python.failures import assertions_of
 from infra.languages.python.syntax import parse
 from sandbox.shell import steps_of
 from tasks.corpus.parsed_code import parse_function

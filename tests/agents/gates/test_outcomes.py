@@ -1,15 +1,15 @@
 """Laws of outcomes: whose fault a failure is follows from the traceback.
 
 Covers `agents.gates.outcomes`, `agents.gates.exception_handlers` and
-`infra.languages.python.tracebacks`.
+`infra.languages.python.failures`.
 """
 
 import pytest
 
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome, evidence_of
 from agents.gates.outcomes import PythonRules, handler_lines
+from infra.languages.python.failures import exceptions_in
 from infra.languages.python.scaffolding import scaffolded
-from infra.languages.python.tracebacks import exceptions_in
 from infra.records import CaseResult, ExecutionResult
 from sandbox.base import Sandbox
 from tests.fakes.sandbox import FAILED, PASSED, lacks

@@ -10,7 +10,7 @@ import pytest
 
 from flows.cli import show
 from infra.errors import StoreError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import (
     Annotation,
     Code,

@@ -40,7 +40,7 @@ from flows.runtime.prefect_server import (
     without_secrets,
 )
 from infra.errors import SettingsError
-from infra.locks import locked
+from infra.files import locked
 
 
 def test_a_server_is_not_told_the_keys_of_providers() -> None:

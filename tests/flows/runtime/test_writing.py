@@ -11,7 +11,7 @@ from prefect import flow
 from flows.runtime.writing import writing
 from infra.errors import StoreBusyError
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 
@@ -39,7 +39,7 @@ class Hours:
 @pytest.fixture
 def hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hours]:
     hours = Hours(StoreSettings(folder=tmp_path))
-    monkeypatch.setattr("infra.store.runs.time", hours)
+    monkeypatch.setattr("infra.store.database_file.time", hours)
     with hours.other:
         yield hours
 

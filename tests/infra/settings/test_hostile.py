@@ -1,6 +1,6 @@
 """Laws of settings from a file or an environment that may hold anything.
 
-Covers `infra.settings.toml_file`.
+Covers `infra.settings.origins`.
 """
 
 import traceback

@@ -1,7 +1,7 @@
 """Laws of the settings: who wins, and what is refused.
 
-Covers `infra.settings.section`, `infra.settings.data`, `infra.settings.environment`,
-`infra.settings.problems`, `infra.settings.sandbox`.
+Covers `infra.settings.section`, `infra.settings.sections`, `infra.settings.origins`,
+`infra.settings.problems`, `infra.settings.sections`.
 """
 
 import os

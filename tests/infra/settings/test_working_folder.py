@@ -7,7 +7,7 @@ import pytest
 
 from infra.errors import SettingsError
 from infra.settings import load_settings
-from infra.settings.toml_file import _tell
+from infra.settings.origins import _tell
 
 ADDRESS = "http://elsewhere.invalid/v1"
 FILE = f'[llm]\nmodel = "openai/m"\nbase_url = "{ADDRESS}"\n'

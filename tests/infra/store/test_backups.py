@@ -1,6 +1,6 @@
 """Laws of backups: whole or not there, restored as they were, and no folder is overwritten.
 
-Covers `infra.store.backup`.
+Covers `infra.store.maintenance`.
 """
 
 import os
@@ -17,9 +17,8 @@ from infra.errors import DiskFullError, StoreError, StoreVersionError
 from infra.journal import Journal
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, open_database
-from infra.store.backup import back_up, restore
-from infra.store.check import faults_of
 from infra.store.database_file import DatabaseFile
+from infra.store.maintenance import back_up, faults_of, restore
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import rows_of, whole_store
 
@@ -27,9 +26,9 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from infra.settings import StoreSettings
-from infra.store import backup
-backup._vector_files = lambda _: os.kill(os.getpid(), signal.SIGKILL)
-getattr(backup, sys.argv[3])(StoreSettings(folder=Path(sys.argv[1])), Path(sys.argv[2]))
+from infra.store import maintenance
+maintenance._vector_files = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+getattr(maintenance, sys.argv[3])(StoreSettings(folder=Path(sys.argv[1])), Path(sys.argv[2]))
 """
 
 

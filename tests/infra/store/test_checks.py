@@ -1,6 +1,6 @@
 """Laws of the check: a whole store has no fault, and each damage is found and said.
 
-Covers `infra.store.check`.
+Covers `infra.store.maintenance`.
 """
 
 import subprocess
@@ -14,8 +14,8 @@ import pytest
 from infra.errors import StoreLockedError, StoreVersionError
 from infra.journal import connect
 from infra.store import Database
-from infra.store.check import faults_of, row_counts
 from infra.store.database_file import DatabaseFile
+from infra.store.maintenance import faults_of, row_counts
 from tests.fakes.stores import whole_store
 
 

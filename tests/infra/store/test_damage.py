@@ -13,8 +13,7 @@ import pytest
 from infra.errors import StoreError
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.backup import restore
-from infra.store.check import faults_of
+from infra.store.maintenance import faults_of, restore
 from tests.fakes.stores import whole_store
 
 Reading = dict[str, object]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from infra.ids import PairKey, RecipeId
+from infra.identity import PairKey, RecipeId
 from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall
 from infra.store import Database, annotations, candidates, generated
 from infra.store.benchmarks import state_of_labels

@@ -1,6 +1,6 @@
 """Laws of the writer's lock: one owner, named to others, gone with its process.
 
-Covers `infra.store.runs`.
+Covers `infra.store.database_file`.
 """
 
 import os
@@ -17,14 +17,14 @@ import pytest
 
 from infra.errors import StoreBusyError
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 
 # Holds the lock with a child of its own, as a flow does with Ray's workers.
 HOLD = """
 import subprocess, sys
 from pathlib import Path
 from infra.settings import StoreSettings
-from infra.store.runs import writer_lock
+from infra.store.database_file import writer_lock
 with writer_lock(StoreSettings(folder=Path(sys.argv[1])), "annotate-nightly"):
     child = subprocess.Popen(["sleep", "60"], close_fds=False)
     print(child.pid, flush=True)

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
-from infra.draws import ALL as ALL_QUERIES
-from infra.draws import Draw
-from infra.ids import CodeId, PairKey, RecipeId, SearchId
+from infra.identity import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason
 from infra.store import Database, annotations, candidates, corpus, recipes
@@ -24,6 +22,8 @@ from infra.store.pending import (
     read_keys,
     write_pending,
 )
+from infra.subsets import ALL as ALL_QUERIES
+from infra.subsets import Draw
 from tests.fakes.stores import empty_store, store_like
 
 SEARCH, POOL, RECIPE, FORMER = SearchId("s"), SearchId("pool"), RecipeId("r"), RecipeId("former")

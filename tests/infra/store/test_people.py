@@ -1,6 +1,6 @@
 """Laws of what people's votes come to.
 
-Covers `infra.store.people`.
+Covers `infra.store.samples`.
 """
 
 from pathlib import Path
@@ -10,8 +10,7 @@ import pytest
 
 from infra.records import GivenVote
 from infra.store import Database, samples
-from infra.store.people import final_labels, people_figures
-from infra.store.samples import Sample, SampleItem
+from infra.store.samples import Sample, SampleItem, final_labels, people_figures
 from infra.store.votes import record_votes
 from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.store import Database, candidates, recipes
 from tests.fakes.stores import empty_store
 

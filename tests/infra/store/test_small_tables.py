@@ -1,6 +1,6 @@
 """Laws of the small tables of the store, of ids and of texts.
 
-Covers `ids`, `infra.ids`, `texts`.
+Covers `infra.identity`, `texts`.
 """
 
 import importlib
@@ -14,7 +14,7 @@ import pytest
 
 from infra import store
 from infra.errors import SettingsError, StoreError
-from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
+from infra.identity import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Code, Query
 from infra.settings import StoreSettings
 from infra.store import open_database

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from infra.errors import StoreError
-from infra.ids import PairKey, RecipeId, SearchId
+from infra.identity import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
 from infra.store import Database, annotations, candidates, open_database
 from infra.store.evidence import EvidenceSelection

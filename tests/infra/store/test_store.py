@@ -18,7 +18,7 @@ import pytest
 
 from infra.collected import Collected
 from infra.errors import StoreError, StoreLockedError, StoreVersionError
-from infra.ids import BenchmarkId, RecipeId, SearchId
+from infra.identity import BenchmarkId, RecipeId, SearchId
 from infra.records import (
     Annotation,
     Candidate,

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
-from infra.draws import Draw
-from infra.ids import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
+from infra.identity import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import (
     Annotation,
     Candidate,
@@ -27,6 +26,7 @@ from infra.store import (
     figures,
 )
 from infra.store.benchmarks import Evaluation, GroupMean
+from infra.subsets import Draw
 from infra.summaries import PairCost, ProgramCounts, RankCounts
 from tests.fakes.labels import labels_by
 from tests.fakes.stores import empty_store, store_like

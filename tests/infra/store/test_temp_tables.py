@@ -14,7 +14,7 @@ from infra.errors import SourceError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import corpus, open_database
-from infra.store.temp_tables import TempTable
+from infra.store.database import TempTable
 
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
 _READ = """

@@ -1,6 +1,6 @@
 """Which functions tell of errors, warnings or what is done, by their names."""
 
-from infra.syntax.telling import is_telling
+from infra.syntax import is_telling
 
 
 def test_a_function_is_named_for_errors_or_belongs_to_a_log() -> None:

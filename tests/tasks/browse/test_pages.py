@@ -14,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from infra.errors import PublishError, SettingsError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.settings import StoreSettings
 from infra.store import annotations, open_database
 from infra.store.browsing import FACETS, index_exported

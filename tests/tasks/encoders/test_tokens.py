@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.batches import cut_by_length
+from infra.subsets import cut_by_length
 from tasks.encoders import encoders
 from tests.fakes.checkpoints import make_checkpoint
 

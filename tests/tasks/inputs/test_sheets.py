@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.errors import SourceError
-from infra.ids import QueryId
+from infra.identity import QueryId
 from tasks.benchmarks.sheets import Answer, inert, plain, write_answers
 from tasks.inputs.sheets import is_filled, read_answers
 

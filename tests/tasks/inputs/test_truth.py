@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from infra.draws import Draw
 from infra.errors import SourceError
+from infra.subsets import Draw
 from tasks.inputs.truth import read_truth
 
 ITEM: dict[str, Any] = {

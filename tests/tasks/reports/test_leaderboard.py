@@ -5,7 +5,7 @@ Covers `tasks.reports.speed`.
 
 import pytest
 
-from infra.ids import CodeId, PairKey, QueryId
+from infra.identity import CodeId, PairKey, QueryId
 from infra.settings.sections import USUAL_METRICS
 from tasks.benchmarks.runs import rankings_of
 from tasks.reports.leaderboard import (

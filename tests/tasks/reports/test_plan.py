@@ -1,6 +1,6 @@
 """Laws of a plan in words, and of the question whether it may run."""
 
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Record
 from tasks.reports.plan import (
     Amount,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from infra.records import Code, Query
-from infra.words import words
+from infra.text import words
 from tasks.benchmarks.runs import NOTHING
 from tasks.retrievers.bm25 import BM25
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from infra.records import Code, Query
-from infra.words import words
+from infra.text import words
 from tasks.retrievers._lucene import Pieces, stored_length
 from tasks.retrievers.bow_sklearn import BowSklearn
 from tasks.retrievers.elasticsearch import Elasticsearch

@@ -6,7 +6,7 @@ from math import log, sqrt
 import pytest
 
 from infra.records import Code, Query
-from infra.words import words
+from infra.text import words
 from tasks.retrievers.tf_idf import TfIdf
 
 TEXTS = ["read json file", "read file file file", "sortList(items)", "read_items"]

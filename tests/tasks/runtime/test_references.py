@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import BenchmarkId
+from infra.identity import BenchmarkId
 from infra.settings import TrainingSettings
 from infra.store.benchmarks import Published
 from tasks.runtime.references import FileReference

@@ -1,6 +1,6 @@
 """Laws of queries and codes that are chosen apart (`tasks.corpus.combined`).
 
-Covers `tasks.corpus.combined`, `infra.collected` and `infra.settings.data`.
+Covers `tasks.corpus.combined`, `infra.collected` and `infra.settings.sections`.
 """
 
 import os

@@ -13,8 +13,8 @@ import pytest
 
 from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
+from infra.files import LINK_OUTSIDE
 from infra.languages.python.functions import functions_of
-from infra.links import LINK_OUTSIDE
 from infra.settings import SourceSettings
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import FILE_NAME, FILE_NOT_PARSED

@@ -84,7 +84,7 @@ from pathlib import Path
 from agents import recipe_of
 from flows.cli.show import pair as show
 from infra.collected import whole
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Candidate, Pair
 from infra.settings import (AnnotationSettings, LanguageModelSettings, PublishSettings, Settings,
     SourceSettings, StoreSettings)

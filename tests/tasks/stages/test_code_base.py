@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected, StoredCollection
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings
 from infra.store import Database, candidates, corpus

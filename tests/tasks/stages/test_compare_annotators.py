@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from agents import JournalLedger, journal_ledger
 from infra.errors import EngineUnavailableError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
     Configuration,

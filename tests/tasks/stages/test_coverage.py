@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from agents import recipe_of
-from infra.identity import mark_of
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId, mark_of
 from infra.records import LanguageModelCall, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
 from infra.store import Database, annotations, recipes

@@ -17,7 +17,7 @@ from infra.records import Query
 from infra.settings import PublishSettings, Settings, StoreSettings
 from infra.store import corpus, generated, open_database
 from infra.store.benchmarks import Published
-from infra.store.temp_tables import TempTable
+from infra.store.database import TempTable
 from tasks.benchmarks import write_benchmark
 from tasks.reports.document import Document
 from tasks.runtime.artifacts import write_pages

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import PairKey
+from infra.identity import PairKey
 from infra.records import GivenVote, Label
 from infra.settings import PublishSettings
 from infra.store import Database, benchmarks, generated, samples

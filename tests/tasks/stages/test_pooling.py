@@ -9,7 +9,7 @@ import pytest
 
 from infra.collected import Collected
 from infra.errors import PublishError
-from infra.ids import BenchmarkId, SearchId
+from infra.identity import BenchmarkId, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.store import candidates, corpus
 from infra.store.benchmarks import Published

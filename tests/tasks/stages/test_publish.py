@@ -15,7 +15,7 @@ from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
 from infra.errors import DiskFullError, PublishError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
 from infra.store import Database, benchmarks, corpus, evidence, open_database, recipes

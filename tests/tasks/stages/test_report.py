@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
-from infra.ids import BenchmarkId
+from infra.identity import BenchmarkId
 from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings
 from infra.store import candidates, corpus

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import LanguageModelCall
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, recipes

@@ -12,7 +12,7 @@ from prefect.logging import disable_run_logger
 from infra.errors import CosqaError, SettingsError
 from infra.settings import PublishSettings, Settings, StoreSettings, TrainingSettings
 from infra.store import open_database
-from infra.words import words
+from infra.text import words
 from tasks.benchmarks import write_benchmark
 from tasks.encoders import Vectors, encoders
 from tasks.encoders._reference import content_digest

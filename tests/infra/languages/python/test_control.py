@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.languages.python.control import renamed_equivalent
 from infra.languages.python.syntax import FunctionNode
+from infra.languages.python.variants import renamed_equivalent
 
 
 def run(code: str, name: str = "f") -> Any:

@@ -3,14 +3,16 @@ import ast
 import pytest
 
 from infra.languages.python import Python
-from infra.languages.python.imports import (
+from infra.languages.python.scaffolding import (
+    bound_names,
     import_statements,
     joined,
     names_bound_by,
+    self_attributes,
+    undefined_names,
     with_definitions,
     with_imports,
 )
-from infra.languages.python.scaffolding import bound_names, self_attributes, undefined_names
 
 LATER = "from __future__ import annotations"
 

@@ -2,7 +2,7 @@
 
 What leaves the one is empty and of the same type; the other has one statement more.
 
-Covers `instrumentation`, `returned_empty`, `returned_full` and `returned_unseen`.
+Covers `variants`, `returned_empty`, `returned_full` and `returned_unseen`.
 """
 
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from infra.languages.python.instrumentation import returning, stopping_at
+from infra.languages.python.variants import returning, stopping_at
 
 HEAD = '''"""Documentation."""
 from __future__ import annotations

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.languages.python.functions import functions_of
-from infra.languages.python.layout import plain_layout
+from infra.languages.python.syntax import plain_layout
 from infra.records import Code
 
 PLAIN = """@cache

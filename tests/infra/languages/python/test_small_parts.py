@@ -1,6 +1,6 @@
 """Laws of messages and signatures.
 
-Covers `messages`.
+Covers `failures`.
 """
 
 import ast
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.languages.python.failures import without_messages
 from infra.languages.python.functions import signature_of
-from infra.languages.python.messages import without_messages
 from infra.languages.python.mutation import mutants_of
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.languages.python.assertions import assertions_in, assertions_of, is_weak
-from infra.languages.python.imports import DottedNames
+from infra.languages.python.failures import assertions_in, assertions_of, is_weak
+from infra.languages.python.scaffolding import DottedNames
 from infra.languages.python.syntax import parse, parse_or_none
 
 UNREADABLE = ["def f(:", "print 1", "\0", "x = " + "(" * 400, "\ud800", "+".join("1" * 30_000)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import CodeId, QueryId, RecipeId
+from infra.identity import CodeId, QueryId, RecipeId
 from infra.journal import Journal
 from infra.records import Annotation, LanguageModelCall
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import DiskFullError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Annotation
 from infra.settings import StoreSettings
 from infra.store import annotations, open_database

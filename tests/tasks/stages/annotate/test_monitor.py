@@ -13,7 +13,7 @@ import pytest
 
 from agents.llm.ledger import journal_ledger
 from infra.budget import run_budget
-from infra.ids import CodeId, PairKey, QueryId, RecipeId
+from infra.identity import CodeId, PairKey, QueryId, RecipeId
 from infra.records import Annotation, GivenVote
 from infra.settings import LanguageModelSettings, StoreSettings
 from tasks.runtime.progress import Progress

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.settings import ReannotationSettings, Reason
 from infra.store.pending import PendingCounts, PendingGroup, Selection
 from tasks.runtime.references import RecipeReference

@@ -10,7 +10,7 @@ from prefect.logging import disable_run_logger
 
 from agents import journal_ledger
 from infra.collected import Collected
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,

@@ -19,7 +19,7 @@ from infra.errors import (
     ModelUnavailableError,
     WorkerLostError,
 )
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import (
     AnnotationSettings,

@@ -21,7 +21,7 @@ from infra.errors import (
     SettingsError,
     StoreLockedError,
 )
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Annotation, Code, Pair, Query
 from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSettings
 from infra.store import Database, annotations

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infra.errors import StoreError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import (
     Annotation,
     Execution,

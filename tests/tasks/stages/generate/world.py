@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from infra.collected import Collected
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, GivenVote, Query, SourceInfo
 from infra.settings import (
     GenerationSettings,

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from infra.errors import SettingsError
-from infra.ids import RecipeId
+from infra.identity import RecipeId
 from infra.records import Criterion
 from infra.store import Database, annotations, recipes, samples
-from infra.store.people import final_labels
-from infra.store.samples import Sample
+from infra.store.samples import Sample, final_labels
 from tasks.inputs.truth import read_truth
 from tasks.stages.label.agents import _scores, agents_beside_people, write_truth
 from tasks.stages.label.guidelines import guidelines

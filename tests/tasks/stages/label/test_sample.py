@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SourceError
-from infra.ids import PairKey, SearchId
+from infra.identity import PairKey, SearchId
 from infra.records import Code, Query
 from infra.settings import PublishSettings
 from infra.store import Database, samples

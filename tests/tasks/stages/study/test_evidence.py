@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from infra.collected import Collected
-from infra.ids import RecipeId, SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, Label, Query, SourceInfo
 from infra.store import Database, annotations, candidates, corpus
 from tasks.runtime.references import CollectedSource, SearchReference

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from infra.collected import Collected
-from infra.ids import SearchId
+from infra.identity import SearchId
 from infra.records import Code, Query, SourceInfo
 from infra.store import Database, candidates, corpus
 from infra.store.vectors import Kind

@@ -15,7 +15,7 @@ import torch
 from gensim.models.fasttext import FastTextKeyedVectors
 from torch import nn
 
-from infra.words import words
+from infra.text import words
 from tasks.training.model_text import (
     PADDING,
     bag,

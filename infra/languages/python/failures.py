@@ -1,10 +1,14 @@
-"""The assertions of a test program: what they assert, and whether that is too weak."""
+"""Failures of programs: the assertions that find them, the texts that say them, and tracebacks."""
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator
+from itertools import takewhile
+from typing import NamedTuple
 
 from infra.languages.python.syntax import UNREADABLE, parse
+from infra.syntax import is_telling
 
 _WEAK_TESTS = {"isinstance", "issubclass", "callable", "hasattr"}
 _WEAK_METHODS = {"assertIsNotNone", "assertIsInstance", "assert_type"}
@@ -14,6 +18,14 @@ _COMPARING_METHODS = {
 }  # fmt: skip
 _TRUTH_METHODS = {"assertTrue", "assertFalse", "assert_"}
 _RAISES, _RAISING = "raises", ("assertRaises", "assert_raises")  # what demands an exception
+_LOGS = {"logging", "logger", "log", "LOG", "LOGGER", "_logger", "_log", "warnings"}
+_HEADER = re.compile(r"^Traceback \(most recent call last\):\n", re.MULTILINE)
+_LINKS = (
+    "During handling of the above exception, another exception occurred:",
+    "The above exception was the direct cause of the following exception:",
+)
+_FRAME = re.compile(r'^  File "([^"\n]*)", line \d+, in (.+)$', re.MULTILINE)
+_ERROR = re.compile(r"^([A-Za-z_][\w.]*)(?:: ?(.*))?$", re.MULTILINE)
 
 
 def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast.Assert | ast.Call]:
@@ -132,3 +144,107 @@ def _plain_name(node: ast.AST) -> str:
 def _method(node: ast.AST) -> str:
     is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     return node.func.attr if is_method else ""  # type: ignore[attr-defined]
+
+
+def without_messages(code: str) -> str:
+    """Return code whose exceptions and log entries have no texts; as it is if it is no Python 3.
+
+    Codes that are alike then differ in wording alone.
+    """
+    try:
+        return ast.unparse(_Silencer().visit(parse(code)))
+    except UNREADABLE:
+        return code
+
+
+class _Silencer(ast.NodeTransformer):
+    """Empties the texts in ``raise`` statements, ``assert`` messages and calls of a log.
+
+    Of calls that tell of errors and nothing else, all that they are given is left out.
+    """
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if isinstance(node.exc, ast.Call):
+            _silence(node.exc)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if node.msg is not None and _is_text(node.msg):
+            node.msg = None
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        call = node.value
+        if isinstance(call, ast.Call) and is_telling(ast.unparse(call.func)):
+            call.args, call.keywords = [], []
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if _root(node.func) in _LOGS:
+            _silence(node)
+        return self.generic_visit(node)
+
+
+def _silence(call: ast.Call) -> None:
+    call.args = [argument for argument in call.args if not _is_text(argument)]
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Return True if an expression is a text, or puts one together."""
+    match node:
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            return True
+        case ast.BinOp(left=left, op=ast.Add() | ast.Mod(), right=right):
+            return _is_text(left) or _is_text(right)
+        case ast.Call(func=ast.Attribute(value=value, attr="format")):
+            return _is_text(value)
+    return False
+
+
+def _root(node: ast.expr) -> str:
+    """Return the object of the last attribute: ``log`` of ``self.log.info``."""
+    if not isinstance(node, ast.Attribute):
+        return ""
+    holder = node.value
+    if isinstance(holder, ast.Attribute):
+        return holder.attr
+    return holder.id if isinstance(holder, ast.Name) else ""
+
+
+class Frame(NamedTuple):
+    """A call in a traceback: the file of the function and its name, ``<module>`` outside one."""
+
+    file: str
+    function: str
+
+
+class Raised(NamedTuple):
+    """An exception in a traceback.
+
+    Attributes:
+        error_type: The name of its type, without the module's.
+        message: The first line of its message.
+        frames: The calls that it went through, the innermost last.
+    """
+
+    error_type: str
+    message: str
+    frames: tuple[Frame, ...]
+
+
+def exceptions_in(traceback: str) -> tuple[Raised, ...]:
+    """Return the exceptions of the last traceback of a text, in the order in which they occurred.
+
+    Each was raised while the one before it was handled.
+    """
+    *earlier, last = _HEADER.split(traceback)
+    linked = takewhile(lambda part: part.rstrip().endswith(_LINKS), reversed(earlier))
+    return (*map(_raised, reversed(tuple(linked))), _raised(last))
+
+
+def _raised(part: str) -> Raised:
+    found = list(_FRAME.finditer(part))
+    error = _ERROR.search(part, found[-1].end() if found else 0)
+    name, message = (error[1], error[2] or "") if error else ("", "")
+    frames = tuple(Frame(match[1], match[2]) for match in found)
+    return Raised(name.rpartition(".")[2], message, frames)
