@@ -10,7 +10,7 @@ To run a further one takes, beside its file in `infra.languages` with ``is_execu
 Begin with the contract, an image and a harness that reports anything: no program starts without the
 contract, and ``cosqa sandbox check --language LANGUAGE``, once its option knows the name, makes the
 image and shows behaviour by behaviour what the harness lacks. ``inside/javascript.js`` says what a
-harness is given, ``inside/reports.py`` what it reports.
+harness is given, ``inside/processes.py`` what it reports.
 A test says what else a new row lacks (``tests/agents/claims/test_executed.py``).
 """
 

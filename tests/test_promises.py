@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract import BEHAVIOURS
 from tests.test_layout import ROOT
 
 SECTION = " ".join(

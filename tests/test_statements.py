@@ -30,7 +30,7 @@ from infra.errors import SettingsError
 from infra.settings import CONFIGURATION_SUMMARIES, Settings, load_settings
 from infra.settings.origins import _OTHER_VARIABLES
 from infra.settings.presets import preset_names
-from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract import BEHAVIOURS
 from tasks.encoders import encoders
 from tasks.estimators import estimators
 from tasks.filters import filters

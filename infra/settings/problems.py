@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args
+from typing import get_args
 
 from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
@@ -41,18 +41,17 @@ def problem_line(
     name = f"{section}.{key}" if key else section
     text = str(problem["input"])
     is_secret = key == "api_key" or holds_a_secret(text) or (key == "base_url" and "@" in text)
-    told = name if not key or is_secret else f"{name} = {_shown(problem['input'])}"
+    given_text = repr(text if isinstance(problem["input"], Path) else problem["input"])
+    shown = given_text if len(given_text) <= _LONGEST else f"{given_text[:_LONGEST]}..."
+    told = name if not key or is_secret else f"{name} = {shown}"
     field = _fields(model, section).get(key)
     place = f" ({origin})" if origin else ""
-    meant = difflib.get_close_matches(str(problem["input"]), _allowed(problem), 1)
+    # The names that a value may be, none where it may be other things too.
+    expected = str(problem.get("ctx", {}).get("expected", ""))
+    allowed = re.findall(r"'([^']*)'", expected) if problem["type"] == "literal_error" else []
+    meant = difflib.get_close_matches(text, allowed, 1)
     hint = f"; did you mean {meant[0]}?" if meant else ""
     return f"{told}{place}: {(_number(field) if field else '') or _message(problem['msg'])}{hint}"
-
-
-def _allowed(problem: ErrorDetails) -> list[str]:
-    """Return the names that a value may be, none where it may be other things too."""
-    expected = str(problem.get("ctx", {}).get("expected", ""))
-    return re.findall(r"'([^']*)'", expected) if problem["type"] == "literal_error" else []
 
 
 def _unknown(section: str, key: str, origin: str, model: type[BaseModel]) -> str:
@@ -79,11 +78,6 @@ def _origin(section: str, key: str, given: Mapping[str, Mapping[str, object]], f
 def _fields(model: type[BaseModel], section: str) -> dict[str, FieldInfo]:
     found = model.model_fields.get(section)
     return getattr(type(found.default), "model_fields", {}) if found else {}
-
-
-def _shown(value: Any) -> str:  # noqa: ANN401 - whatever was given
-    text = repr(str(value) if isinstance(value, Path) else value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _number(field: FieldInfo) -> str:

@@ -346,22 +346,14 @@ def _plan(files: Positions, wanted: Positions | None) -> list[Positions]:
     turn[np.argsort(first)] = np.arange(len(numbers))
     turn_of = turn[file]
     order = np.argsort(turn_of, kind="stable")
-    ends = np.cumsum(np.bincount(turn_of))
-    return [
-        part
-        for start, stop in pairwise(_borders(ends.tolist()))
-        for part in _parts(np.sort(positions[order[start:stop]]))
-    ]
-
-
-def _borders(ends: Sequence[int]) -> list[int]:
-    """Return where blocks end, each after whole files and at least `LEAST_ROWS` where there are."""
-    borders = [0]
+    # Each block ends after whole files, and has at least `LEAST_ROWS` where there are.
+    borders, ends = [0], np.cumsum(np.bincount(turn_of)).tolist()
     for end in ends:
         if end - borders[-1] >= LEAST_ROWS or end == ends[-1]:
             borders.append(end)
-    return borders
-
-
-def _parts(positions: Positions) -> list[Positions]:
-    return [positions[start : start + MOST_ROWS] for start in range(0, len(positions), MOST_ROWS)]
+    blocks = (np.sort(positions[order[start:stop]]) for start, stop in pairwise(borders))
+    return [
+        block[start : start + MOST_ROWS]
+        for block in blocks
+        for start in range(0, len(block), MOST_ROWS)
+    ]

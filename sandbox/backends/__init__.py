@@ -12,7 +12,7 @@ from infra.errors import UnknownNameError
 from infra.registry import Registry
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from sandbox.contract.behaviours import BEHAVIOURS_OF_ALL_LANGUAGES
+from sandbox.contract import BEHAVIOURS_OF_ALL_LANGUAGES
 
 _LIMITS = ("memory", "swap", "processes", "cpus", "seccomp")  # which an engine reports itself
 

@@ -19,7 +19,7 @@ from infra.identity import digest
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import CLOCK, Box, Identified, Sandbox
-from sandbox.contract.behaviours import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour
+from sandbox.contract import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour
 from sandbox.machine_slots import MachineSlots, own_folder
 
 _log = logging.getLogger(__name__)

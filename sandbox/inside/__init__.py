@@ -1,4 +1,4 @@
-"""Code that runs inside a box: standard library only, sent as source by the backend's ``boot``.
+"""Code that runs inside a box: standard library only, sent as source by the backend.
 
 ``runner`` is the first process. For each job it forks a child; ``child`` prepares it
 (``instrumentation`` counts, ``seccomp`` limits its system calls) and starts the guard, which alone

@@ -1,7 +1,14 @@
-"""Processes of the runner: each is watched to its end, with all that it started."""
+"""Processes of the runner: each is watched to its end, with all that it started.
+
+And what they leave: their output, of which the beginning and the end are kept; the report that the
+guard of a child process wrote; files, and sockets that belong to no process any more. A socket that
+was sent to itself, or two that were sent to each other, stay open with their ports and messages
+when every process is gone, until the kernel's collector finds them.
+"""
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import fcntl
 import os
@@ -9,12 +16,13 @@ import resource
 import selectors
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from sandbox.inside.child import REPORT, package_folders
+from sandbox.inside.child import FAILED, REPORT, package_folders
+from sandbox.inside.failures import CASE_FIELDS, FIELDS
 from sandbox.inside.seccomp import restrict_system_calls
-from sandbox.inside.streams import Stream
 
+_CHUNK = 65_536
 MOST_WAITING = 12  # times the limit that pass at most while a program waits for a core
 STARVED = "starved"  # the end of a process that had no core for most of that time: no evidence
 _SAMPLE_S = 0.5  # until the waiting of threads is seen again
@@ -43,10 +51,73 @@ _OOM_COUNTERS = (
     "/sys/fs/cgroup/memory.events",
     "/sys/fs/cgroup/memory/memory.oom_control",
 )
+REPORT_BYTES = 393_216  # more than a hundred tests that fail
+_COUNTS = ("tests_run", "asserts_executed", "target_calls")
+_FAILURES = ("assertion_failed", "raised", "import_error", "memory")
 
 TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
     from sandbox.inside import Job, Report
+_WRITABLE = ("/tmp", "/dev/shm")  # noqa: S108 - what programs can write to
+_TABLE = "/proc/net/sockstat"
+_TRIES = 50
+_WAIT_S = 0.005  # the collector works in the background, and needs some milliseconds
+
+
+def socket_pair() -> tuple[int, int]:
+    """Return two connected files; nobody can open them again by ``/proc``, as a pipe's can be."""
+    read_end, write_end = _socket.socketpair()
+    return read_end.detach(), write_end.detach()
+
+
+class Stream:
+    """One pipe, of whose content the beginning and the end are kept.
+
+    Args:
+        keep: Bytes that are kept, half from either end.
+        connect: Makes the pipe's two ends, the one to read from first.
+    """
+
+    def __init__(self, keep: int, connect: Callable[[], tuple[int, int]] = os.pipe) -> None:
+        self.file, self.write_end = connect()
+        self.size = 0
+        self._half = max(1, keep // 2)
+        self._head = bytearray()
+        self._tail = bytearray()
+        os.set_blocking(self.file, False)
+
+    def read(self) -> bool:
+        """Read what is there; return False at the end of the pipe."""
+        try:
+            data = os.read(self.file, _CHUNK)
+        except BlockingIOError:
+            return True
+        self.size += len(data)
+        space = self._half - len(self._head)
+        self._head += data[:space]
+        self._tail = (self._tail + data[space:])[-self._half :]
+        return bool(data)
+
+    def drain(self) -> None:
+        """Read the rest of a pipe whose writers have ended, and close it."""
+        while self.read():
+            pass
+        os.close(self.file)
+
+    def content(self) -> bytes:
+        """Return the kept part; all that came, where that is no more."""
+        return bytes(self._head + self._tail)
+
+    def text(self) -> str:
+        """Return the kept part as text; bytes that are none, and NUL, are shown as escapes."""
+        left_out = self.size - len(self._head) - len(self._tail)
+        if not left_out:
+            return _shown(self._head + self._tail)
+        return f"{_shown(self._head)}\n… {left_out} more bytes …\n{_shown(self._tail)}"
+
+
+def _shown(data: bytearray) -> str:
+    return data.decode(errors="backslashreplace").replace("\0", "\\x00")
 
 
 class Process:
@@ -250,3 +321,97 @@ def oom_kills() -> int:
             words = opened.read().split()
             return int(words[words.index("oom_kill") + 1])
     return 0
+
+
+def read_report(data: bytes, token: bytes = b"") -> Report | None:
+    """Return the report of ``child.py``'s guard; None where this is not one report, and whole.
+
+    Args:
+        data: What came.
+        token: What the report of a harness begins with, and none that is forged.
+    """
+    size, _, rest = data.removeprefix(token).partition(b"\n")
+    counts, newline, texts = rest.partition(b"\n")
+    counts, equals, outcomes = counts.partition(b"=")
+    is_whole = size == b"%d" % len(rest) and newline and equals
+    if not data.startswith(token) or not is_whole:
+        return None
+    report, failed = _read_counts(counts), texts.startswith(FAILED)
+    fields = texts.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")
+    cases = _read_cases(outcomes.decode(errors="replace"), fields[len(FIELDS) * failed : -1])
+    if report is None or cases is None or fields[-1]:
+        return None
+    report["tests"] = cases
+    if not failed:
+        return None if b"-" in outcomes else {"outcome": "passed", **report}
+    error = dict(zip(FIELDS, fields, strict=False))
+    return {**error, **report} if len(fields) > len(FIELDS) and _is_within(FIELDS, error) else None
+
+
+def _read_cases(outcomes: str, fields: list[str]) -> list[Report] | None:
+    """Return the results of tests; None where they are not as the outcomes, ``+`` or ``-``, say."""
+    names = {"+": ["name"], "-": list(CASE_FIELDS)}
+    cases = []
+    for outcome in outcomes:
+        size = len(names.get(outcome, ()))
+        case = dict(zip(names.get(outcome, ()), fields, strict=False))
+        if not size or len(case) < size or not _is_within(CASE_FIELDS, case):
+            return None
+        cases.append({"outcome": "passed", **case})
+        fields = fields[size:]
+    return None if fields else cases
+
+
+def _is_within(limits: dict[str, int], fields: dict[str, str]) -> bool:
+    """Return True if no field is too long, and the outcome, where there is one, a failure's."""
+    is_short = all(len(text) <= limits[name] for name, text in fields.items())
+    return is_short and fields.get("outcome", _FAILURES[0]) in _FAILURES
+
+
+def _read_counts(text: bytes) -> Report | None:
+    """Return the counts of a report; None where they are not three numbers of 31 bits."""
+    numbers = text.split()
+    if len(numbers) != len(_COUNTS) or not all(n.isdigit() and len(n) < 11 for n in numbers):
+        return None
+    counts = dict(zip(_COUNTS, map(int, numbers), strict=True))
+    return counts if max(counts.values()) < 2**31 else None
+
+
+def sockets_in_use() -> int:
+    """Return the number of sockets in this network; 0 where the kernel does not tell."""
+    with contextlib.suppress(OSError), open(_TABLE) as file:
+        return int(file.readline().split()[2])
+    return 0
+
+
+def remove_all(sockets: int) -> bool:
+    """Empty what programs can write to, and wait for the collector; return whether all is gone.
+
+    Args:
+        sockets: How many there were before.
+    """
+    try:
+        for top in _WRITABLE:
+            for folder, folders, files in os.walk(top, topdown=False, onerror=_refuse):
+                for name in files:
+                    os.unlink(os.path.join(folder, name))
+                for name in folders:
+                    path = os.path.join(folder, name)
+                    (os.unlink if os.path.islink(path) else os.rmdir)(path)
+    except (OSError, RecursionError):
+        return False
+    return are_sockets_gone(sockets)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
+def are_sockets_gone(before: int) -> bool:
+    """Wake the collector and wait for it; return whether no more sockets are left than before."""
+    for _ in range(_TRIES):
+        if sockets_in_use() <= before:
+            return True
+        _socket.socket(_socket.AF_UNIX).close()
+        time.sleep(_WAIT_S)
+    return False

@@ -23,17 +23,22 @@ import sys
 import traceback  # noqa: F401 - for the forks, which need it where a program fails
 from collections.abc import Callable
 
-from sandbox.inside.builds import Builds
 from sandbox.inside.child import REPORT, prepare
 from sandbox.inside.frames import read_frame, write_frame
 from sandbox.inside.instrumentation import instrument
-from sandbox.inside.interpreters import become_harness, become_interpreter, start_service
-from sandbox.inside.leftovers import remove_all, sockets_in_use
-from sandbox.inside.processes import Process, run_command
+from sandbox.inside.interpreters import Builds, become_harness, become_interpreter, start_service
+from sandbox.inside.processes import (
+    REPORT_BYTES,
+    Process,
+    Stream,
+    read_report,
+    remove_all,
+    run_command,
+    socket_pair,
+    sockets_in_use,
+)
 from sandbox.inside.proxy import ALONE, CHANNEL, GIVEN_UP, NOT_SEPARABLE
-from sandbox.inside.reports import REPORT_BYTES, read_report
 from sandbox.inside.seccomp import hide_process
-from sandbox.inside.streams import Stream, socket_pair
 
 _LARGEST_JOB = 2**32  # bytes: any, since jobs are the host's
 _REASON = 500

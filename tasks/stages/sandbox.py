@@ -10,7 +10,7 @@ from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import make_sandbox
 from sandbox.base import Cleanable, Sandbox
-from sandbox.contract.behaviours import BEHAVIOURS_OF_ALL_LANGUAGES
+from sandbox.contract import BEHAVIOURS_OF_ALL_LANGUAGES
 from sandbox.contract.check import CheckResult, check_engine
 
 _AT_ONCE = 8  # boxes of people's programs; the machine's slots bound them too

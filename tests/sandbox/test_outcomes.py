@@ -1,6 +1,6 @@
 """What a program does decides its outcome; what it prints does not.
 
-Covers `sandbox.base`, `sandbox.inside.child`, `sandbox.inside.clock`, `sandbox.inside.streams`.
+Covers `sandbox.base`, `sandbox.inside.child`, `sandbox.inside.clock`, `sandbox.inside.processes`.
 """
 
 import pytest

@@ -18,6 +18,7 @@ _COMPARING_METHODS = {
 }  # fmt: skip
 _TRUTH_METHODS = {"assertTrue", "assertFalse", "assert_"}
 _RAISES, _RAISING = "raises", ("assertRaises", "assert_raises")  # what demands an exception
+_ANY_LENGTH = re.compile(r"len\(.*>= 0", re.DOTALL)
 _LOGS = {"logging", "logger", "log", "LOG", "LOGGER", "_logger", "_log", "warnings"}
 _HEADER = re.compile(r"^Traceback \(most recent call last\):\n", re.MULTILINE)
 _LINKS = (
@@ -100,35 +101,24 @@ def _is_weak_test(test: ast.expr) -> bool:
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return test.func.id in _WEAK_TESTS
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return _is_tautology(test) or _is_about_type(test) or _is_about_length(test)
+        is_sure = _is_tautology(test) or _plain_name(test.left) == "type"
+        return is_sure or _ANY_LENGTH.fullmatch(ast.unparse(test)) is not None
     return _is_constant(test)
 
 
 def _is_tautology(test: ast.Compare) -> bool:
     """Return True if it is like ``x == x``, ``1 == 1`` or ``x is not None``."""
     left, operator, right = test.left, test.ops[0], test.comparators[0]
-    if isinstance(operator, ast.IsNot | ast.NotEq) and _is_none(right):
+    is_none = isinstance(right, ast.Constant) and right.value is None
+    if isinstance(operator, ast.IsNot | ast.NotEq) and is_none:
         return True
     alike = isinstance(left, ast.Name | ast.Attribute) and ast.dump(left) == ast.dump(right)
     return alike or _is_constant(test)
 
 
-def _is_about_type(test: ast.Compare) -> bool:
-    left = test.left
-    return isinstance(left, ast.Call) and isinstance(left.func, ast.Name) and left.func.id == "type"
-
-
-def _is_about_length(test: ast.Compare) -> bool:
-    return ast.unparse(test).startswith("len(") and ast.unparse(test).endswith(">= 0")
-
-
 def _is_constant(node: ast.expr) -> bool:
     """Return True if an expression has no name: its value does not depend on the code."""
     return not any(isinstance(part, ast.Name) for part in ast.walk(node))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _called_name(node: ast.AST) -> str:

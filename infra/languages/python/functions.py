@@ -40,15 +40,10 @@ def _functions(
             inner = f"{prefix}{statement.name}."
             yield from _functions(statement.body, lines, inner, in_class=True)
         else:
-            for block in _blocks(statement):
+            parts = (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ()))
+            blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+            for block in (*blocks, *(part.body for part in parts)):
                 yield from _functions(block, lines, prefix, in_class=in_class)
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody"):
-        yield getattr(statement, name, [])
-    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield part.body
 
 
 def _function(node: FunctionNode, prefix: str, lines: Sequence[str], *, in_class: bool) -> Function:

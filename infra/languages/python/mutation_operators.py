@@ -100,14 +100,12 @@ def _condition(node: ast.AST) -> Replacements:
 
 
 def _return(node: ast.AST) -> Replacements:
-    if not isinstance(node, ast.Return) or node.value is None or _is_equation(node.value):
+    if not isinstance(node, ast.Return) or (value := node.value) is None:
+        return
+    if isinstance(value, ast.Compare) and all(type(op) in _CONDITIONS for op in value.ops):
         return  # the operator of conditions negates an equation already
-    is_truth = isinstance(node.value, ast.Compare | ast.BoolOp | ast.UnaryOp)
-    yield ast.Return(_negated(node.value) if is_truth else ast.Constant(None))
-
-
-def _is_equation(node: ast.expr) -> bool:
-    return isinstance(node, ast.Compare) and all(type(op) in _CONDITIONS for op in node.ops)
+    is_truth = isinstance(value, ast.Compare | ast.BoolOp | ast.UnaryOp)
+    yield ast.Return(_negated(value) if is_truth else ast.Constant(None))
 
 
 def _call(node: ast.AST) -> Replacements:

@@ -14,7 +14,7 @@ import builtins
 import symtable
 import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from infra.languages.python.syntax import (
     UNREADABLE,
@@ -84,7 +84,8 @@ def scaffolded(code: str, given: Collection[str] = ()) -> str:
     if tree is None:
         return code
     known = {*_bound(tree), *given, *dir(builtins)}
-    lazy = [_LAZY] if _names_in(_annotations(tree)) - known else []
+    parts = (part for node in _annotations(tree) for part in ast.walk(node))
+    lazy = [_LAZY] if {part.id for part in parts if isinstance(part, ast.Name)} - known else []
     members = _members(tree)
     lacking = (undefined_names(code) & _evaluated(tree)) - set(given)
     lines = sorted(filter(None, (_binding(name, members.get(name, ())) for name in lacking)))
@@ -186,10 +187,6 @@ def _dummy(tree: ast.Module) -> str:
 def _is_method(node: FunctionNode) -> bool:
     first = [*node.args.posonlyargs, *node.args.args][:1]
     return any(argument.arg in RECEIVERS for argument in first)
-
-
-def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
-    return {part.id for node in nodes for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def _annotations(tree: ast.Module) -> Iterator[ast.expr]:

@@ -96,14 +96,11 @@ def normalised(code: str) -> str:
     """
     text = plain_layout(code).strip("\n")
     bare = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
-    return bare if text == bare or not bare or _is_same_program(text, bare) else text
-
-
-def _is_same_program(text: str, other: str) -> bool:
     try:
-        return ast.dump(parse(text)) == ast.dump(parse(other))
+        is_same = text == bare or not bare or ast.dump(parse(text)) == ast.dump(parse(bare))
     except UNREADABLE:
-        return False
+        return text
+    return bare if is_same else text
 
 
 def _moved(written: Sequence[str], blanked: str, margin: str) -> str:

@@ -38,7 +38,8 @@ def translated(code: str) -> str:
 
 def _of_python_3(code: str) -> str:
     """Return the code in Python 3, or as it is: where it is that already, or nobody can read it."""
-    if _is_of_today(code) and not _OLD.search(code):
+    tree = parse_or_none(code)
+    if tree and not any(map(_is_print_statement, ast.walk(tree))) and not _OLD.search(code):
         return code
     try:
         made = str(_tool().refactor_string(f"{code}\n", "code")).removesuffix("\n")
@@ -60,12 +61,6 @@ def _tool() -> Any:  # noqa: ANN401 - the package has no types
     from fissix.refactor import RefactoringTool  # noqa: PLC0415 - it reads grammars for a second
 
     return RefactoringTool([f"fissix.fixes.fix_{name}" for name in _FIXES])
-
-
-def _is_of_today(code: str) -> bool:
-    """Return True if the code parses, and none of its lines is a ``print`` of Python 2 by that."""
-    tree = parse_or_none(code)
-    return tree is not None and not any(map(_is_print_statement, ast.walk(tree)))
 
 
 def _is_print_statement(node: ast.AST) -> bool:

@@ -121,17 +121,16 @@ def _rename_variables(
     words = _all_words(tree)
     told = _words_of_texts(tree)
     taken = {word for word in words | told if word.startswith(_PREFIX)}
+    functions = [node for node in ast.walk(tree) if isinstance(node, FunctionNode)]
     renamed = []
-    for number, function in enumerate(_functions(tree)):
+    for number, function in enumerate(functions):
         if words.isdisjoint(_NAMES_MATTER) or _NAMES_MATTER.isdisjoint(_all_words(function)):
-            prefix = _free_prefix(f"{_PREFIX}{number}", taken)
+            prefix = f"{_PREFIX}{number}"
+            while any(word.startswith(prefix) for word in taken):
+                prefix += "_"
             _rename(function, prefix, told)
             renamed.append((function, prefix))
     return renamed
-
-
-def _functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(tree) if isinstance(node, FunctionNode)]
 
 
 def _words(node: ast.AST) -> Iterator[str]:
@@ -167,12 +166,6 @@ def _words_of_texts(tree: ast.AST) -> set[str]:
         if id(node) not in documentation
         for word in _WORD.findall(node.value)
     }
-
-
-def _free_prefix(prefix: str, taken: set[str]) -> str:
-    while any(word.startswith(prefix) for word in taken):
-        prefix += "_"
-    return prefix
 
 
 def _rename(function: ast.FunctionDef | ast.AsyncFunctionDef, prefix: str, told: set[str]) -> None:

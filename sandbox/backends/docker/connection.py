@@ -1,9 +1,16 @@
-"""The connection to the Docker engine, and the translation of its errors."""
+"""The connection to the Docker engine, the translation of its errors, and what it says of itself.
 
+That is its identity, and the limits that it can hold a box to. An engine that lacks one (rootless
+without delegated control groups, a kernel without them, a daemon without a seccomp profile) starts
+the container all the same, and at most prints a warning.
+"""
+
+import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import docker
 import requests
@@ -16,6 +23,19 @@ from infra.errors import BoxLostError, EngineUnavailableError, ImageMissingError
 
 _HINT = "Run infra/docker/ensure_engine.sh (or: make engine)."
 _TIMEOUT_S = 60
+_FIELDS = {
+    "memory": "MemoryLimit",
+    "swap": "SwapLimit",
+    "processes": "PidsLimit",
+    "cpus": "CpuCfsQuota",
+}
+_IDENTITY = (
+    "ID", "Name", "ServerVersion", "KernelVersion", "OperatingSystem", "Architecture",
+    "SecurityOptions", "CgroupDriver", "CgroupVersion", "Driver", "DefaultRuntime", "Runtimes",
+    "RuncCommit", "ContainerdCommit", *_FIELDS.values(),
+)  # fmt: skip
+
+Info = Mapping[str, Any]  # the engine's answer to ``docker info``
 
 
 @contextmanager
@@ -65,3 +85,43 @@ def _probe_socket() -> None:
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(_TIMEOUT_S)
             probe.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
+
+
+def missing_limits(info: Info) -> list[str]:
+    """Return the limits that an engine cannot hold a box to."""
+    lacks = [name for name, field in _FIELDS.items() if info.get(field) is not True]
+    options = [str(option) for option in info.get("SecurityOptions") or ()]
+    filtered = [option for option in options if "name=seccomp" in option.split(",")]
+    if not any("profile=unconfined" not in option.split(",") for option in filtered):
+        lacks.append("seccomp")
+    return lacks
+
+
+def require_limits(info: Info, accepted: Collection[str]) -> None:
+    """Refuse an engine that lacks a limit.
+
+    Args:
+        info: The engine's.
+        accepted: Limits that it may lack.
+
+    Raises:
+        SandboxError: It lacks one; the message names each.
+    """
+    if refused := [name for name in missing_limits(info) if name not in accepted]:
+        raise SandboxError(
+            f"the Docker engine cannot hold boxes to limits of {', '.join(refused)}: nothing is "
+            "run. Use an engine that can, or name them in sandbox.accept_without if you trust all "
+            "code that is run"
+        )
+
+
+def identity_of(info: Info, runtime: str | None, image_id: str) -> str:
+    """Return the identity_of of an engine as it is.
+
+    Args:
+        info: The engine's.
+        runtime: The runtime of boxes; None for the engine's own.
+        image_id: The identifier of the image that boxes are made from.
+    """
+    fields = {name: info.get(name) for name in _IDENTITY}
+    return json.dumps({**fields, "runtime": runtime, "image": image_id}, sort_keys=True)

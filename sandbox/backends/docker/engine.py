@@ -20,9 +20,13 @@ from docker.models.volumes import Volume
 from docker.types import LogConfig, Ulimit
 
 from infra.settings import SandboxSettings
-from sandbox.backends.docker import abilities, boot
-from sandbox.backends.docker.channel import Channel
-from sandbox.backends.docker.connection import connect, translate_errors
+from sandbox.backends.docker.channel import Channel, boot_command
+from sandbox.backends.docker.connection import (
+    connect,
+    identity_of,
+    require_limits,
+    translate_errors,
+)
 from sandbox.backends.docker.images import GROUP, IMAGE_USER, BoxImages
 from sandbox.backends.docker.jobs import longest_answer
 from sandbox.backends.docker.owners import OwnedObjects
@@ -91,7 +95,7 @@ class Engine:
         try:
             with translate_errors():
                 info = engine._client.info()
-            abilities.require(info, settings.accept_without)
+            require_limits(info, settings.accept_without)
             engine.owned.remove_left_over()
         except BaseException:
             engine.close()
@@ -110,7 +114,7 @@ class Engine:
         """Return the identity of the engine as it is; see ``Identified``."""
         with translate_errors():
             info, image = self._client.info(), self._client.images.get(self._settings.image)
-        return abilities.identity(info, self._settings.runtime, str(image.id))
+        return identity_of(info, self._settings.runtime, str(image.id))
 
     def start(self, volume: Volume | None = None, language: str = "python") -> Running:
         """Return a box with a waiting runner; errors as in ``Sandbox.check``.
@@ -130,7 +134,7 @@ class Engine:
             if network := self._take_network():
                 undo.callback(self._idle_networks.append, network)
             container = self._create(
-                boot.command(),
+                boot_command(),
                 image=image,
                 user=f"{number}:{GROUP}",
                 environment={"PYTHONHASHSEED": "0"},

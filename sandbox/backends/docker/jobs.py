@@ -11,7 +11,7 @@ from infra.records import ExecutionResult, Record
 from infra.settings import SandboxSettings
 from sandbox.base import Isolation, ShellResult
 from sandbox.executed import EXECUTED
-from sandbox.inside.builds import BUILD_TIMEOUT_S
+from sandbox.inside.interpreters import BUILD_TIMEOUT_S
 from sandbox.inside.processes import MOST_WAITING, STARVED
 
 Job = dict[str, object]

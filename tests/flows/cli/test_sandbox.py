@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from flows.cli.app import app
 from infra.settings import SandboxSettings
 from sandbox.backends.docker.owners import owner_name, this_owner
-from sandbox.contract.behaviours import BEHAVIOURS
+from sandbox.contract import BEHAVIOURS
 from sandbox.contract.check import CheckResult
 from tasks.stages import sandbox as stage
 

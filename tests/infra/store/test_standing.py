@@ -14,7 +14,7 @@ import pytest
 from infra.errors import StoreError
 from infra.identity import PairKey, RecipeId, SearchId
 from infra.records import Annotation, LanguageModelCall
-from infra.store import Database, annotations, candidates, open_database
+from infra.store import Database, annotations, candidates, database_file, open_database
 from infra.store.evidence import EvidenceSelection
 from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import Coverage, CurrentLabels, decide_labels
@@ -173,12 +173,16 @@ def test_what_failed_tries_have_paid_counts_once_when_the_pair_is_judged(
     assert (cost.calls, cost.cached_calls, cost.cost_usd) == (5, 2, 1.5)
 
 
-def test_what_defines_the_labels_stays_out_of_the_file(database: Database) -> None:
-    """A file that holds views or macros is refused, ours too."""
+def test_what_defines_the_labels_stays_out_of_the_file(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that holds views or macros is refused by the next process, ours too."""
     decide_labels(database, labels_by(SEARCH, ["new"]))
+    monkeypatch.setattr(database_file, "_states_of_tables", {})  # as in another process
     assert open_database(database.settings).store_id == database.store_id
     with database.transaction() as tx:
         tx.execute("CREATE MACRO candidate_pairs(labels) AS TABLE SELECT 'q', 'c'")
+    monkeypatch.setattr(database_file, "_states_of_tables", {})
     with pytest.raises(StoreError, match="'candidate_pairs' is no table"):
         open_database(database.settings)
 

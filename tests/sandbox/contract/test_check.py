@@ -1,6 +1,6 @@
 """Boxes must show all behaviours before one is given out, and an engine is asked for each once.
 
-Covers ``check``, ``behaviours`` and their tables.
+Covers ``check`` and the tables of behaviours.
 """
 
 import asyncio
@@ -16,8 +16,7 @@ from infra.records import ExecutionResult
 from infra.settings import SandboxSettings
 from sandbox.backends import backends, make_sandbox
 from sandbox.base import CLOCK, Box, InstallResult, Isolation, Sandbox, ShellResult
-from sandbox.contract import check
-from sandbox.contract.behaviours import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour
+from sandbox.contract import BEHAVIOURS, BEHAVIOURS_OF_ALL_LANGUAGES, Behaviour, check
 from sandbox.contract.check import CheckedSandbox, check_engine, require_behaviours, self_check
 from tests.fakes.sandbox import PASSED, FakeSandbox
 

@@ -1,6 +1,7 @@
 """Values go between a Go program and its code as they are.
 
-Covers the harness of Go and `sandbox.inside.builds`; ``sandbox/contract/go.toml`` has the attacks.
+Covers the harness of Go and `sandbox.inside.interpreters`; ``sandbox/contract/go.toml`` has the
+attacks.
 """
 
 import io

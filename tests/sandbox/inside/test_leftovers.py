@@ -1,6 +1,6 @@
 """What a program leaves in its network is gone before the next run, or the box and its network are.
 
-Covers `sandbox.inside.leftovers` and how `sandbox.backends.docker.engine` gives networks back.
+Covers `sandbox.inside.processes` and how `sandbox.backends.docker.engine` gives networks back.
 """
 
 import asyncio
@@ -13,10 +13,9 @@ import pytest_asyncio
 from docker.errors import NotFound
 
 from infra.settings import SandboxSettings
-from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.backends.docker.box import DockerBox
+from sandbox.backends.docker.backend import DockerBox, DockerSandbox
 from sandbox.base import Sandbox
-from sandbox.inside import leftovers
+from sandbox.inside import processes
 from tests.sandbox.backends.docker.test_backend import (
     containers,
     keeps_a_network,
@@ -103,12 +102,12 @@ async def test_a_network_is_kept_after_a_clean_run_and_not_after_a_box_was_lost(
 def test_sockets_that_stay_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "sockstat"
     table.write_text("sockets: used 4\nTCP: inuse 0\n")
-    monkeypatch.setattr(leftovers, "_TABLE", str(table))
-    monkeypatch.setattr(leftovers, "_WAIT_S", 0.0)
+    monkeypatch.setattr(processes, "_TABLE", str(table))
+    monkeypatch.setattr(processes, "_WAIT_S", 0.0)
     assert (
-        leftovers.sockets_in_use(),
-        leftovers.are_sockets_gone(4),
-        leftovers.are_sockets_gone(3),
+        processes.sockets_in_use(),
+        processes.are_sockets_gone(4),
+        processes.are_sockets_gone(3),
     ) == (4, True, False)
-    monkeypatch.setattr(leftovers, "_TABLE", str(tmp_path / "none"))
-    assert (leftovers.sockets_in_use(), leftovers.are_sockets_gone(0)) == (0, True)
+    monkeypatch.setattr(processes, "_TABLE", str(tmp_path / "none"))
+    assert (processes.sockets_in_use(), processes.are_sockets_gone(0)) == (0, True)

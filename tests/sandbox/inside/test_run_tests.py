@@ -1,6 +1,6 @@
 """Each test's outcome is reported, as the guard sees it, and no program can report others.
 
-Covers `sandbox.inside.collection`, `sandbox.inside.failures`, `sandbox.inside.reports` and
+Covers `sandbox.inside.collection`, `sandbox.inside.failures`, `sandbox.inside.processes` and
 `sandbox.inside.processes` beside ``run_tests.py``, and `sandbox.backends.docker.jobs`.
 """
 
@@ -12,7 +12,7 @@ import pytest
 from infra.records import ExecutionResult
 from sandbox.base import Box, Sandbox
 from sandbox.inside.child import places
-from sandbox.inside.reports import read_report
+from sandbox.inside.processes import read_report
 from sandbox.inside.run_tests import run_tests
 from tests.sandbox.inside.test_runner import whole
 

@@ -12,7 +12,7 @@ from sandbox.backends.docker.channel import Channel
 from sandbox.backends.docker.jobs import read_result, read_shell_result
 from sandbox.base import Box
 from sandbox.inside.failures import FIELDS, describe
-from sandbox.inside.reports import read_report
+from sandbox.inside.processes import read_report
 from sandbox.inside.runner import signal_name
 
 REAL_TIME = (signal.SIGRTMIN, signal.SIGRTMIN + 1, 50, signal.SIGRTMAX - 1, signal.SIGRTMAX)

@@ -3,7 +3,7 @@
 import pytest
 
 from infra.errors import SandboxError
-from sandbox.backends.docker.abilities import identity, missing, require
+from sandbox.backends.docker.connection import identity_of, missing_limits, require_limits
 
 WHOLE = {
     "MemoryLimit": True, "SwapLimit": True, "PidsLimit": True, "CpuCfsQuota": True,
@@ -26,15 +26,15 @@ WHOLE = {
 )
 def test_what_an_engine_lacks_is_named(changed: dict[str, object], lacks: list[str]) -> None:
     info = WHOLE | changed
-    assert missing(info) == lacks
-    require(info, lacks)
+    assert missing_limits(info) == lacks
+    require_limits(info, lacks)
     if lacks:
         with pytest.raises(SandboxError, match=", ".join(lacks)):
-            require(info, [])
+            require_limits(info, [])
 
 
 def test_an_engine_that_says_nothing_lacks_everything() -> None:
-    assert missing({}) == ["memory", "swap", "processes", "cpus", "seccomp"]
+    assert missing_limits({}) == ["memory", "swap", "processes", "cpus", "seccomp"]
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_an_engine_that_says_nothing_lacks_everything() -> None:
     ids=str,
 )
 def test_an_engine_that_changes_is_another(changed: dict[str, object]) -> None:
-    assert identity(WHOLE | changed, None, "image") != identity(WHOLE, None, "image")
+    assert identity_of(WHOLE | changed, None, "image") != identity_of(WHOLE, None, "image")
 
 
 def test_another_runtime_or_image_makes_another_engine_and_more_containers_do_not() -> None:
-    identities = {identity(WHOLE, *of) for of in ((None, "1"), ("runsc", "1"), (None, "2"))}
+    identities = {identity_of(WHOLE, *of) for of in ((None, "1"), ("runsc", "1"), (None, "2"))}
     assert len(identities) == 3
-    assert identity(WHOLE | {"Containers": 7}, None, "1") in identities
+    assert identity_of(WHOLE | {"Containers": 7}, None, "1") in identities

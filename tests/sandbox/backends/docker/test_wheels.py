@@ -1,6 +1,6 @@
 """What installs brings wheels of the index into a box, and ends at the limits.
 
-Covers ``box`` and ``wheels``.
+Covers ``wheels``.
 """
 
 import asyncio
