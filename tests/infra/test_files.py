@@ -1,4 +1,4 @@
-"""Laws of files: written whole, locked, measured, told apart.
+"""Laws of files: written whole, locked, measured, told apart; and of links out of a folder.
 
 Covers `files`, `outputs`, `machine`, and the digest of the program's text of `identity`.
 """
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import DiskFullError, SettingsError
-from infra.files import atomic_write, free_bytes, locked, space_on
+from infra.files import atomic_write, free_bytes, leads_outside, locked, space_on
 from infra.identity import program_digest
 from infra.machine import physical_memory, usable_cores
 from infra.outputs import require_writable, write_outputs
@@ -214,3 +214,48 @@ def test_it_differs_with_every_file_of_a_package_but_pages_and_cached_byte_code(
     assert program_digest(("made_up_package.module",), ("pytest",)) != module
     sys.modules.pop("made_up_package")
     sys.modules.pop("made_up_package.module")
+
+
+LINKS = {
+    "inside": ("file", False),
+    "up_and_back": ("../folder/file", False),
+    "by_a_link_inside": ("inside", False),
+    "nowhere_inside": ("gone", False),
+    "itself": ("itself", False),
+    "outside": ("../other/file", True),
+    "nowhere": ("/nowhere/at/all", True),
+    "to_a_neighbour_of_a_longer_name": ("../folder-2/file", True),
+    "to_the_folder_above": ("..", True),
+    "by_a_link_outside": ("outside", True),
+}
+
+
+@pytest.mark.parametrize("is_named_by_a_link", [False, True])
+def test_a_link_is_inside_where_it_ends_in_the_folder(
+    tmp_path: Path, is_named_by_a_link: bool
+) -> None:
+    folder = tmp_path / "folder"
+    for name in ("folder", "folder-2", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    if is_named_by_a_link:
+        (tmp_path / "link").symlink_to(folder)
+        folder = tmp_path / "link"
+    for name, (target, _) in LINKS.items():
+        (folder / name).symlink_to(target)
+    found = {name: leads_outside(folder / name, folder) for name in LINKS}
+    assert found == {name: outside for name, (_, outside) in LINKS.items()}
+    assert leads_outside(folder / "to_the_folder_above" / "other" / "file", folder)
+    assert leads_outside(folder / ".." / "other" / "file", folder)
+    assert not leads_outside(folder / "file", folder)
+    assert not leads_outside(folder, folder)
+
+
+def test_a_folder_of_the_hubs_cache_has_its_blobs(tmp_path: Path) -> None:
+    folder = tmp_path / "models--a--b" / "snapshots" / "0123" / "1_Pooling"
+    folder.mkdir(parents=True)
+    (folder / "blob").symlink_to("../../../blobs/ab")
+    (folder / "other").symlink_to("../../../refs/main")
+    assert not leads_outside(folder / "blob", folder)
+    assert not leads_outside(folder / "blob", folder.parent)
+    assert leads_outside(folder / "other", folder)

@@ -1,4 +1,4 @@
-"""Laws of samples: what was drawn comes back, and nobody reads others' labels before the end.
+"""Laws of samples: what was drawn comes back, nobody reads others' labels too early; what they say.
 
 Covers `infra.store.samples`.
 """
@@ -11,7 +11,7 @@ import pytest
 from infra.errors import SourceError
 from infra.records import Code, ExecutionResult, GivenVote
 from infra.store import Database, samples
-from infra.store.samples import Sample, SampleItem
+from infra.store.samples import Sample, SampleItem, final_labels, people_figures
 from infra.store.votes import record_votes
 from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store
 
@@ -150,3 +150,74 @@ def test_what_was_said_blind_stays_beside_its_revision_and_is_not_changed(
 
 def _own(database: Database) -> list[GivenVote]:
     return samples.readable_votes(database, SAMPLE, "ann")
+
+
+PAIRS = Sample(collection="c", scale="graded", body={"drawn": "pairs"}, items=ITEMS)
+PREFERENCE = Sample(
+    collection="c",
+    kind="preference",
+    items=[item.model_copy(update={"rival_id": CODES[1].code_id}) for item in ITEMS],
+)
+
+
+@pytest.fixture
+def polled(tmp_path: Path) -> Database:
+    polled = judged_store(tmp_path)[0]
+    for sample in (PAIRS, PREFERENCE):
+        samples.add_sample(polled, sample)
+    return polled
+
+
+def poll(
+    polled: Database, sample: Sample, annotator: str, *relevances: float | None, **fields: Any
+) -> None:
+    """Let an annotator label the first items of a sample."""
+    votes = [
+        GivenVote(
+            query_id=item.query_id, code_id=item.code_id, annotator=annotator,
+            origin=sample.origin, relevance=relevance, **fields,
+        )
+        for item, relevance in zip(sample.items, relevances, strict=False)
+    ]  # fmt: skip
+    with polled.transaction() as tx:
+        record_votes(tx, sample.collection, votes)
+
+
+def labels(polled: Database) -> dict[str, tuple[float | None, int]]:
+    return {item.query_id: (item.relevance, item.people) for item in final_labels(polled)}
+
+
+def test_the_majority_decides_and_gives_its_mean_grade(polled: Database) -> None:
+    poll(polled, PAIRS, "a", 3, 0, 1)
+    poll(polled, PAIRS, "b", 2, 1, 0)
+    poll(polled, PAIRS, "c", 0, 0, None)
+    assert labels(polled) == {
+        ITEMS[0].query_id: (2.5, 3), ITEMS[1].query_id: (0, 3), ITEMS[2].query_id: (None, 2),
+    }  # fmt: skip
+    assert {item.drawn for item in final_labels(polled)} == {"pairs"}
+
+
+def test_what_a_person_says_after_the_evidence_stands(polled: Database) -> None:
+    poll(polled, PAIRS, "a", 0, 2)
+    poll(polled, PAIRS, "a", 3, None, phase="revised")
+    assert labels(polled) == {ITEMS[0].query_id: (3, 1)}
+
+
+def test_preferences_are_no_labels_and_are_counted(polled: Database) -> None:
+    poll(polled, PREFERENCE, "a", 1, 0, 1)
+    poll(polled, PREFERENCE, "b", 1, None)
+    assert labels(polled) == {}
+    found = people_figures(polled)
+    assert (found.preferences, found.preferred) == (4, 3)
+    assert (found.timed_with_program, found.minutes_with_program) == (0, None)
+
+
+def test_minutes_are_those_of_blind_labels_by_whether_a_program_was_written(
+    polled: Database,
+) -> None:
+    poll(polled, PAIRS, "a", 1, 0, minutes=8.0)
+    poll(polled, PAIRS, "b", 1, minutes=34.0, program="assert True")
+    poll(polled, PAIRS, "b", 0, minutes=100.0, phase="revised")
+    found = people_figures(polled)
+    assert (found.timed_without_program, found.minutes_without_program) == (2, 8.0)
+    assert (found.timed_with_program, found.minutes_with_program) == (1, 34.0)

@@ -1,11 +1,12 @@
 """Laws of comments: what documents a function, what is for tools, and which files are generated.
 
-Covers `infra.syntax.comments` and the tables of directives of all languages.
+Covers `infra.syntax`, `infra.syntax.comments` and the tables of directives of all languages.
 """
 
 import pytest
 
 from infra.languages import languages
+from infra.syntax import is_telling
 
 # Language → a file with a function, whose comments stand at %s.
 FILES = {
@@ -178,3 +179,19 @@ def test_a_file_is_generated_where_a_line_before_its_code_says_so(name: str) -> 
     language, (made, written) = languages.get(name)(), GENERATED[name]
     assert [language.is_generated(text) for text in made] == [True] * len(made)
     assert [language.is_generated(text) for text in written] == [False] * len(written)
+
+
+def test_a_function_is_named_for_errors_or_belongs_to_a_log() -> None:
+    for name in [
+        "log.info", "self.logger.debug", "console.table", "warnings.warn", "report_error",
+        "this.addWarning", "onError", "logMessage", "_log.write", "HTTPError", "err", "log",
+    ]:  # fmt: skip
+        assert is_telling(name), name
+
+
+def test_other_functions_are_none() -> None:
+    for name in [
+        "errors.append", "math.log", "np.log", "Math.log", "login", "catalog.add", "dialog.show",
+        "items.push", "terror", "blog.info", "",
+    ]:  # fmt: skip
+        assert not is_telling(name), name

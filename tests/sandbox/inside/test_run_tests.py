@@ -1,6 +1,7 @@
 """Each test's outcome is reported, as the guard sees it, and no program can report others.
 
-Covers `sandbox.inside.collection`, `sandbox.inside.failures`, `sandbox.inside.processes` and
+What Python 2 has left in programs is recognised, and named as such. Covers
+`sandbox.inside.collection`, `sandbox.inside.failures`, `sandbox.inside.python2` and
 `sandbox.inside.processes` beside ``run_tests.py``, and `sandbox.backends.docker.jobs`.
 """
 
@@ -13,6 +14,7 @@ from infra.records import ExecutionResult
 from sandbox.base import Box, Sandbox
 from sandbox.inside.child import places
 from sandbox.inside.processes import read_report
+from sandbox.inside.python2 import hint
 from sandbox.inside.run_tests import run_tests
 from tests.sandbox.inside.test_runner import whole
 
@@ -223,3 +225,50 @@ def double(number):
     return number * 2
 """,
 }
+
+
+def raised(source: str) -> BaseException:
+    try:
+        exec(compile(source, "program.py", "exec"), {})
+    except Exception as error:  # noqa: BLE001 - the error is what is looked at
+        return error
+    raise AssertionError(f"nothing was raised by {source!r}")
+
+
+def test_a_leftover_of_python_2_is_named() -> None:
+    for source, word in [
+        ("print 'hello'", "print statement"),
+        ("exec 'x = 1'", "exec statement"),
+        ("raise ValueError, 'no'", "raise"),
+        ("try:\n    pass\nexcept ValueError, error:\n    pass", "except"),
+        ("if 1 <> 2:\n    pass", "<>"),
+        ("x = `1`", "repr"),
+        ("x = 10L", "long integer"),
+        ("x = 0777", "octal"),
+        ("x = ur'text'", "ur"),
+        ("for n in xrange(3):\n    pass", "range"),
+        ("unicode('a')", "str"),
+        ("raw_input()", "input"),
+        ("{}.iteritems()", "items"),
+        ("{}.has_key(1)", "in"),
+        ("import sys\nsys.maxint", "maxsize"),
+        ("import urllib2", "urllib.request"),
+        ("from cStringIO import StringIO", "io"),
+    ]:
+        assert word in hint(raised(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x", "import no_such_module", "{}.no_such_method()", "1 / 0", "def f(:", "x = (1", "x = '"],
+)
+def test_an_ordinary_error_is_none(source: str) -> None:
+    assert hint(raised(source)) == ""
+
+
+@pytest.mark.docker
+async def test_a_result_says_so(sandbox: Sandbox) -> None:
+    async with sandbox.box("def f(d):\n    return d.iteritems()\n") as box:
+        result = await box.run("from target import f\nf({})")
+    assert (result.outcome, result.error_type) == ("raised", "AttributeError")
+    assert "[Python 2: iteritems; Python 3 has items]" in result.message

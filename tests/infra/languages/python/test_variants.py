@@ -1,4 +1,10 @@
-"""A control is other code that does the same."""
+"""Laws of code that returns nothing, of code that ends at a line, and of the control.
+
+What leaves the first is empty and of the same type; the second has one statement more; the third is
+other code that does the same.
+
+Covers `variants`, `returned_empty`, `returned_full` and `returned_unseen`.
+"""
 
 import argparse
 import ast
@@ -8,19 +14,147 @@ import heapq
 import inspect
 import shlex
 import textwrap
+from collections import Counter, OrderedDict, defaultdict, deque
 from functools import cache
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.languages.python.syntax import FunctionNode
-from infra.languages.python.variants import renamed_equivalent
+from infra.languages.python.variants import renamed_equivalent, returning, stopping_at
+
+HEAD = '''"""Documentation."""
+from __future__ import annotations
+from collections import *
+import numpy as np
+'''
+FULL = {
+    "[1]": list, "(1, 2)": tuple, "{1: 2}": dict, "{1}": set, "frozenset([1])": frozenset,
+    "'text'": str, "b'bytes'": bytes, "bytearray(b'x')": bytearray, "range(3)": range,
+    "deque([1], 3)": deque, "Counter('ab')": Counter, "defaultdict(list, a=1)": defaultdict,
+    "OrderedDict(a=1)": OrderedDict, "{1: 2}.keys()": type({}.keys()),
+    "np.ones((2, 2))": np.ndarray,
+    "memoryview(b'x')": memoryview,
+}  # fmt: skip
+NOTHING = ["None", "0", "1.5", "True", "np.float64(1)", "np.array(1)", "[]", "''", "{}", "object()"]
 
 
-def run(code: str, name: str = "f") -> Any:
+def returned(code: str, at: int = 0, *, tells: bool = False) -> Any:
+    space: dict[str, Any] = {"__name__": "target"}
+    exec(returning(HEAD + code, ("empty", "empty inside")[at], tells=tells), space)
+    return space["f"]()
+
+
+@pytest.mark.parametrize("value", FULL)
+def test_a_container_is_returned_empty_and_of_its_type(value: str) -> None:
+    empty = returned(f"def f():\n    return {value}")
+    assert type(empty) is FULL[value]
+    assert len(empty) == 0
+    with pytest.raises(BaseException, match="a container"):
+        returned(f"def f():\n    return {value}", tells=True)
+
+
+@pytest.mark.parametrize("value", NOTHING)
+def test_what_is_no_container_or_empty_is_returned_as_it_is(value: str) -> None:
+    assert repr(returned(f"def f():\n    return {value}", tells=True)).split(" at ")[0] == repr(
+        eval(value, {"np": np})
+    ).split(" at ")[0]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", ["yield 1", "return map(str, [1])", "return iter([1])"])
+def test_an_iterator_has_nothing(body: str) -> None:
+    assert list(returned(f"def f():\n    {body}")) == []
+    with pytest.raises(BaseException, match="a container"):
+        returned(f"def f():\n    {body}", tells=True)
+
+
+def test_an_iterator_without_end_is_not_read_to_its_end() -> None:
+    assert list(returned("def f():\n    while True:\n        yield 1")) == []
+    assert list(returned("def f():\n    return\n    yield", tells=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "emptied"),
+    [("([1], {2}, 3)", ([], set(), 3)), ("[[1], 'a']", [[], ""]), ("{1: [2]}", {1: []})],
+)
+def test_what_is_right_inside_is_emptied_by_another(value: str, emptied: object) -> None:
+    assert returned(f"def f():\n    return {value}", 1) == emptied
+
+
+def test_what_the_code_returns_to_itself_is_whole() -> None:
+    parts = "def parts():\n    return [1, 2]\ndef f():\n    return sum(parts()) + len(list(g()))\n"
+    assert returned(parts + "def g():\n    yield 1") == 4
+
+
+def test_methods_and_properties_return_nothing_too() -> None:
+    code = (
+        "class A:\n    @property\n    def a(self): return [1]\n"
+        "    @staticmethod\n    def b(): return [1]\n    @classmethod\n    def c(cls): return [1]\n"
+        "f = A"
+    )
+    made = returned(code)
+    assert (made.a, made.b(), made.c()) == ([], [], [])
+
+
+def test_code_that_is_no_python_has_none() -> None:
+    assert returning("print 1", "empty", tells=False) == ""
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        "list(it)", "it == 1", "it + 1", "1 + it", "it.x", "bool(it)", "len(it)", "f'{it}'",
+        "it[0]", "1 in it", "isinstance(it, int)", "hash(it)", "it()", "next(it)", "it < 1",
+        "repr(it)", "float(it)", "sorted([it, it])",
+    ],
+)  # fmt: skip
+def test_what_nobody_can_look_at_stops_who_looks_whatever_is_caught(look: str) -> None:
+    space: dict[str, Any] = {"__name__": "target"}
+    code = "def f():\n    return [1]\ndef g():\n    return None"
+    exec(returning(code, "unseen", tells=False), space)
+    it = space["f"]()
+    assert it is not None
+    assert space["g"]() is None
+    with pytest.raises(BaseException, match="looked at"):
+        eval(look, {"it": it})
+
+
+CODE = """import os
+def f(x):
+    if x:
+        return 1
+    elif x is None:
+        y = 2
+    try:
+        z = (1 +
+             2)
+    except ValueError:
+        z = 3
+    return z
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "behind"),
+    [
+        (1, "import os"), (3, "if x:"), (4, "return 1"), (5, "if x is None:"), (6, "y = 2"),
+        (8, "z = 1 + 2"), (9, "z = 1 + 2"), (11, "z = 3"), (12, "return z"),
+    ],
+)  # fmt: skip
+def test_the_process_ends_before_the_innermost_statement_of_a_line(line: int, behind: str) -> None:
+    lines = [one.strip() for one in stopping_at(CODE, line).splitlines()]
+    assert lines[lines.index("__import__('os')._exit(1)") + 1] == behind
+
+
+def test_what_is_in_no_statement_has_none() -> None:
+    assert stopping_at(CODE, 99) == stopping_at("print 1", 1) == ""
+
+
+def loaded(code: str, name: str = "f") -> Any:
     space: dict[str, Any] = {"__name__": "target"}
     exec(compile(code, "target.py", "exec", dont_inherit=True), space)
     return space[name]
@@ -72,7 +206,7 @@ def test_every_kind_of_scope_keeps_its_meaning() -> None:
     for shape, code in NESTED.items():
         assert renamed_equivalent(code) != code, shape
         for argument in (0, 1, 7):
-            assert run(renamed_equivalent(code))(argument) == run(code)(argument), shape
+            assert loaded(renamed_equivalent(code))(argument) == loaded(code)(argument), shape
 
 
 READER = """
@@ -93,12 +227,12 @@ def f(x, text="a > @limit"):
 def test_a_variable_that_a_text_names_keeps_its_name(argument: int) -> None:
     control = renamed_equivalent(READER)
     assert "_1 = Table()" in control
-    assert run(control)(argument) == run(READER)(argument)
+    assert loaded(control)(argument) == loaded(READER)(argument)
 
 
 @cache
 def changed(module: ModuleType, name: str) -> Any:
-    return run(renamed_equivalent(inspect.getsource(module)), name)
+    return loaded(renamed_equivalent(inspect.getsource(module)), name)
 
 
 LINES = st.lists(st.text("ab \t-", max_size=8), max_size=8)
