@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from infra.settings import SandboxSettings
+from sandbox.backends.docker.backend import DockerSandbox
 from sandbox.base import Box, Sandbox
 from tests.fakes.package_index import Site, asked_of, running
 from tests.real_sandbox import real_sandbox
@@ -32,6 +33,18 @@ async def sandbox() -> AsyncIterator[Sandbox]:
 async def box(sandbox: Sandbox) -> AsyncIterator[Box]:
     async with sandbox.box(CODE) as made:
         yield made
+
+
+@pytest.fixture
+async def own(sandbox: Sandbox, request: pytest.FixtureRequest) -> AsyncIterator[DockerSandbox]:
+    """Return a sandbox of the test's own, to be closed in mid-test; needs an engine, as the other.
+
+    The module says by ``OWN`` which limits are others.
+    """
+    limits = LIMITS.model_dump() | getattr(request.module, "OWN", {})
+    made = DockerSandbox(SandboxSettings.model_validate(limits))
+    yield made
+    await made.close()
 
 
 @pytest.fixture

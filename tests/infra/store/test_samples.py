@@ -109,7 +109,10 @@ def test_others_labels_are_readable_when_both_are_done_and_not_before(database: 
         return {item.annotator for item in samples.readable_votes(database, SAMPLE, name)}
 
     assert [readers(name) for name in ("ann", "bob", "third")] == [{"ann"}, {"bob"}, set()]
-    done = {one.annotator: (one.blind, one.is_done) for one in _progress(database)}
+    done = {
+        one.annotator: (one.blind, one.is_done)
+        for one in samples.progress(database, SAMPLE.sample_id)
+    }
     assert done == {"ann": (3, True), "bob": (2, False), "third": (0, False)}
     say(database, vote(3, "bob", relevance=None))
     say(database, vote(1, "third"))  # which it was not given
@@ -118,11 +121,11 @@ def test_others_labels_are_readable_when_both_are_done_and_not_before(database: 
     ]  # fmt: skip
     say(database, vote(2, "third"), vote(2, "ann", phase="revised", relevance=0.0))
     assert readers("third") == {"ann", "bob", "third"}
-    assert [(one.blind, one.revised) for one in _progress(database)] == [(3, 1), (3, 0), (1, 0)]
-
-
-def _progress(database: Database) -> list[samples.SampleProgress]:
-    return samples.progress(database, SAMPLE.sample_id)
+    assert [(one.blind, one.revised) for one in samples.progress(database, SAMPLE.sample_id)] == [
+        (3, 1),
+        (3, 0),
+        (1, 0),
+    ]
 
 
 def test_what_was_said_blind_stays_beside_its_revision_and_is_not_changed(
@@ -143,13 +146,8 @@ def test_what_was_said_blind_stays_beside_its_revision_and_is_not_changed(
     with pytest.raises(SourceError, match="'ann' has seen the evidence: the blind label stands"):
         say(database, blind.model_copy(update={"relevance": 0.0}))
     say(database, revised.model_copy(update={"relevance": None}))
-    assert {(item.phase, item.relevance) for item in _own(database)} == {
-        ("blind", 1.0), ("revised", None),
-    }  # fmt: skip
-
-
-def _own(database: Database) -> list[GivenVote]:
-    return samples.readable_votes(database, SAMPLE, "ann")
+    own = samples.readable_votes(database, SAMPLE, "ann")
+    assert {(item.phase, item.relevance) for item in own} == {("blind", 1.0), ("revised", None)}
 
 
 PAIRS = Sample(collection="c", scale="graded", body={"drawn": "pairs"}, items=ITEMS)

@@ -5,25 +5,22 @@ Covers `sandbox.inside.processes` and how `sandbox.backends.docker.engine` gives
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from docker.errors import NotFound
 
-from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerBox, DockerSandbox
-from sandbox.base import Sandbox
 from sandbox.inside import processes
 from tests.sandbox.backends.docker.test_backend import (
     containers,
     keeps_a_network,
     removals,
 )
-from tests.sandbox.conftest import CODE, LIMITS
+from tests.sandbox.conftest import CODE
 from tests.waiting import eventually
 
+OWN = {"slots": 1, "ready": 0}  # no box is started in advance
 RING = """
 import array, socket
 server = socket.create_server(("127.0.0.1", 4444))
@@ -45,15 +42,6 @@ try:
 except ConnectionRefusedError:
     print("refused")
 """
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
-    """Return a sandbox with one slot and no box started in advance; needs an engine too."""
-    limits = {**LIMITS.model_dump(), "slots": 1, "ready": 0}
-    made = DockerSandbox(SandboxSettings.model_validate(limits))
-    yield made
-    await made.close()
 
 
 async def networks(own: DockerSandbox) -> set[str | None]:

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import gc
 import re
-from collections.abc import AsyncIterator
 
 import docker
 import pytest
@@ -54,14 +53,6 @@ async def removals(sandbox: DockerSandbox) -> None:
     """Return when all boxes that were given back are gone and their networks are free."""
     while sandbox.pool._removals:
         await asyncio.wait(set(sandbox.pool._removals))
-
-
-@pytest.fixture
-async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
-    """Return a sandbox to be closed in mid-test; needs an engine, as the other one does."""
-    made = DockerSandbox(LIMITS)
-    yield made
-    await made.close()
 
 
 async def test_nothing_is_left_when_the_sandbox_is_closed(own: DockerSandbox) -> None:

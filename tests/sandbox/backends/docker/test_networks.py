@@ -4,18 +4,16 @@ Covers ``engine``.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 from docker.models.containers import Container
 
-from infra.settings import SandboxSettings
 from sandbox.backends.docker.backend import DockerSandbox
-from sandbox.base import Sandbox
 from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network, removals
-from tests.sandbox.conftest import CODE, LIMITS
+from tests.sandbox.conftest import CODE
 
 pytestmark = pytest.mark.docker
+OWN = {"ready": 0}  # no box is started in advance
 
 # Leaves a connection that would linger, one with data that nobody read, a name without a file, and
 # a process that holds on to a port.
@@ -66,15 +64,6 @@ except ConnectionRefusedError:
 else:
     raise SystemExit("somebody answered")
 """
-
-
-@pytest.fixture
-async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
-    """Return a sandbox with no box started in advance; needs an engine too."""
-    limits = {**LIMITS.model_dump(), "ready": 0}
-    made = DockerSandbox(SandboxSettings.model_validate(limits))
-    yield made
-    await made.close()
 
 
 async def network_containers(sandbox: DockerSandbox) -> list[Container]:

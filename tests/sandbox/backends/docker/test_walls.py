@@ -4,7 +4,6 @@ Covers ``engine``: what it asks Docker for. Of a wall that hides behind another 
 that it stands; so each is taken away in turn, and its look must find that out.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,6 +14,7 @@ from sandbox.base import Sandbox
 from tests.sandbox.conftest import CODE, LIMITS
 
 pytestmark = pytest.mark.docker
+OWN = {"ready": 0}  # no box is started in advance
 STATUS = "words = dict(line.split(':', 1) for line in open('/proc/{}/status'))\n"
 
 
@@ -77,14 +77,6 @@ WALLS = {
         {"tmpfs": {"/tmp": "mode=1777", "/dev/shm": "mode=1777"}},
     ),
 }  # fmt: skip
-
-
-@pytest.fixture
-async def own(sandbox: Sandbox) -> AsyncIterator[DockerSandbox]:
-    """Return a sandbox of the test's own; needs an engine, as the other one does."""
-    made = DockerSandbox(LIMITS.model_copy(update={"ready": 0}))
-    yield made
-    await made.close()
 
 
 @pytest.mark.parametrize("name", WALLS)
