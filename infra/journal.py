@@ -336,11 +336,7 @@ def _own_schema() -> set[tuple[str, ...]]:
 
 
 def _inflated(packed: bytes) -> bytes:
-    """Return a content.
-
-    Raises:
-        zlib.error: It is damaged, or larger than any that is stored.
-    """
+    """Return a content; ``zlib.error`` where it is damaged, or larger than any that is stored."""
     stream = zlib.decompressobj()
     content = stream.decompress(packed, _LARGEST)
     if not stream.eof:

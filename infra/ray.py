@@ -230,9 +230,6 @@ def _own_folder(shut_down: Callable[[], object]) -> Path:
     """Return a new folder for a cluster, which is removed when this process has ended it.
 
     Ray lets everybody write in it and below, so it lies in one that this user alone may enter.
-
-    Args:
-        shut_down: Ends the cluster.
     """
     root = Path(tempfile.gettempdir())
     if len(f"{root}/{_FOLDERS}/{_INNER}") + _RANDOM > _LONGEST_FOLDER:

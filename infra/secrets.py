@@ -69,12 +69,8 @@ def without_own_keys() -> Iterator[None]:
 
 def _of_the_environment() -> Iterator[str]:
     for name, value in os.environ.items():
-        if _NAME.search(name) and _is_secret(value):
+        # A number, a switch or the path of a file is none.
+        is_other = value.isdecimal() or value.startswith(("/", "./", "~"))
+        if _NAME.search(name) and len(value) >= _SHORTEST and not is_other:
             yield value
         yield from (user for user in _USER_OF_URL.findall(value) if len(user) >= _SHORTEST)
-
-
-def _is_secret(value: str) -> bool:
-    """Return True if a value is one, not a number, a switch or the path of a file."""
-    is_path = value.startswith(("/", "./", "~"))
-    return len(value) >= _SHORTEST and not is_path and not value.isdecimal()

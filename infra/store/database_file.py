@@ -164,11 +164,7 @@ class DatabaseFile:
         return tuple((each.st_ino, each.st_size, each.st_ctime_ns) for each in found)
 
     def _when_free(self, take: Callable[[], _Result]) -> _Result:
-        """Return a function's result, called as soon as no other process has the file.
-
-        Args:
-            take: Raises ``BlockingIOError`` as long as another process has it.
-        """
+        """Return a function's result; it raises ``BlockingIOError`` while another has the file."""
         started, has_warned = time.monotonic(), False
         while True:
             try:

@@ -82,13 +82,7 @@ def note_failure(
 
 
 def _describe_case(name: bytes, error: BaseException, description: bytes) -> bytes:
-    """Return the fields of ``CASE_FIELDS`` of a test that failed.
-
-    Args:
-        name: The test's name.
-        error: What it raised.
-        description: What ``describe`` says of the error.
-    """
+    """Return the fields of ``CASE_FIELDS`` of a failed test, whose error ``describe`` described."""
     outcome, error_type, message, _ = description.decode().split(_SEPARATOR)
     limits = list(CASE_FIELDS.values())
     texts = map(_bytes, (outcome, error_type, message), limits[1:])
@@ -114,13 +108,7 @@ def name_of_case(name: str) -> bytes:
 
 
 def _bytes(text: str, most: int, last: int = 0) -> bytes:
-    """Return the first bytes of a text, or the last ones, without separators and half characters.
-
-    Args:
-        text: The text.
-        most: How many bytes from its beginning.
-        last: How many from its end instead.
-    """
+    """Return the ``most`` first bytes of a text, or the ``last``, without separators and halves."""
     whole = text.replace(_SEPARATOR, "").encode(errors="backslashreplace")
     return (whole[-last:] if last else whole[:most]).decode(errors="ignore").encode()
 

@@ -218,12 +218,7 @@ def _bound(tree: ast.Module) -> Iterator[str]:
 
 
 def _binding(name: str, members: Collection[str]) -> str:
-    """Return the statement that binds a name, "" for one that is not known.
-
-    Args:
-        name: The name.
-        members: What is taken from it by a dot.
-    """
+    """Return the statement that binds a name with members, "" for one that is not known."""
     if name in _SHIMS:
         return _SHIMS[name]
     if name in _ALIASES:

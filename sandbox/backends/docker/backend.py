@@ -202,10 +202,7 @@ class DockerBox:
     async def _ask(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
         """Return the result of a job, done once more in a new container where the first was lost.
 
-        Args:
-            job: The job.
-            read: Reads the runner's answer.
-            out_of_memory: What the result is where the container's memory did not suffice.
+        It is ``out_of_memory`` where the container's memory did not suffice.
         """
         for _ in range(_TRIES - 1):
             with contextlib.suppress(BoxLostError):
