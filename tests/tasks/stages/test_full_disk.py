@@ -26,7 +26,7 @@ from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.leaderboard import write_leaderboard
 from tasks.stages.scoring import OpenBenchmark, leaderboard_folder
 from tests.fakes.benchmarks import people_benchmark
-from tests.infra.store.test_temp_tables import INFO
+from tests.infra.store.test_small_tables import INFO
 from tests.tasks.stages.generate.world import answer, judged_store
 
 
