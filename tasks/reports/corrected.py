@@ -17,8 +17,7 @@ from tasks.reports.document import Figure, Section, Span, Table, Text
 from tasks.reports.figures import Dot, dots_figure
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval
-from tasks.statistics.label_errors import corrected_mean
-from tasks.statistics.sampling import DIFFERENCES
+from tasks.statistics.sampling import DIFFERENCES, corrected_mean
 
 MIN_SAMPLED = 10  # below, an interval is as good as the whole scale
 

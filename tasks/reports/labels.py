@@ -6,8 +6,8 @@ from math import isnan
 from infra.summaries import LabelShape, RankCounts
 from tasks.reports.document import Figure, Table
 from tasks.reports.figures import Dot, columns_figure, dots_figure, stack_figure
+from tasks.statistics.agreement import Agreement
 from tasks.statistics.intervals import Interval, wilson_interval
-from tasks.statistics.people import Agreement
 
 
 def shape_figures(shape: LabelShape) -> Iterator[Figure]:

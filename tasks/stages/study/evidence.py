@@ -28,7 +28,7 @@ from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key
 from tasks.stages.study.files import benchmark_facts, matches_of, read_annotators
 from tasks.stages.study.overlap import Overlaps
-from tasks.statistics.rounds import alphas_of_rounds
+from tasks.statistics.agreement import alphas_of_rounds
 from tasks.studies import (
     CollectionFacts,
     Evidence,

@@ -26,7 +26,7 @@ from tasks.reports.figures import (
 )
 from tasks.reports.labels import agreement_figure, shape_figures
 from tasks.reports.render import html_page, markdown_page
-from tasks.statistics.people import agreement
+from tasks.statistics.agreement import agreement
 
 NAMES = (
     "plain", "$x^2$ $\\frac{", '"><script>alert(1)</script>', "a\u202eb\x00", "中文 العربية 🙂",
