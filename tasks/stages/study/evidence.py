@@ -35,8 +35,8 @@ from tasks.studies import (
     Mean,
     Missing,
 )
+from tasks.studies.benchmark import BY_MATCHES
 from tasks.studies.benchmark import METRICS as OF_METHODS
-from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 
 _NO_PROGRAMS = Missing(reason="no test program was run: no pair was unclear, or none runs them")
 _NO_SCORES = Missing(reason="no query of the benchmark has a match, so nothing is scored")

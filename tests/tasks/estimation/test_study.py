@@ -1,6 +1,6 @@
 """Laws of the KAPE study's figures.
 
-Covers `tasks.estimation.study_figures`.
+Covers `tasks.estimation.study`.
 """
 
 from collections import Counter
@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from infra.errors import EstimationError
-from tasks.estimation.study import rival_names, study_figures, study_steps
-from tasks.estimation.study_figures import (
+from tasks.estimation.study import (
     BUDGETS,
     KAPE_WEIGHTING,
     StudyFigures,
     budget_size,
+    rival_names,
+    study_figures,
+    study_steps,
 )
 from tasks.estimators import (
     MEASURES,

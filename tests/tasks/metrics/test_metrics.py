@@ -1,7 +1,5 @@
 """Values of the metrics, with pytrec_eval and ir-measures as independent judges.
 
-Covers the families of ndcg, precision, recall and reciprocal_rank, and `_lists` under them.
-
 Covers `tasks.metrics.*`.
 """
 

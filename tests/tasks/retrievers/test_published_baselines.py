@@ -1,6 +1,6 @@
 """The lexical baselines as published, against plain computations.
 
-Covers `tasks.retrievers.lucene`, `tasks.retrievers._lucene`, `tasks.retrievers.elasticsearch` and
+Covers `tasks.retrievers.lucene`, `tasks.retrievers._words`, `tasks.retrievers.elasticsearch` and
 `tasks.retrievers.bow_sklearn`.
 """
 
@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from infra.records import Code, Query
 from infra.words import words
-from tasks.retrievers._lucene import Pieces, stored_length
+from tasks.retrievers._words import Pieces, stored_length
 from tasks.retrievers.bow_sklearn import BowSklearn
 from tasks.retrievers.elasticsearch import Elasticsearch
 from tasks.retrievers.lucene import Lucene
