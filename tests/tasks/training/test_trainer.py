@@ -142,9 +142,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 def test_losses_and_weights_are_those_of_the_published_loop(
     encoder: str, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = checkpoint(encoder, tmp_path / "base", 256 if encoder == "codet5p" else 768)
+    base = checkpoint(encoder, tmp_path / "base", 64)
     inputs = inputs_of(
-        tmp_path, f"checkpoint:small={base}?like={encoder}", number=27, recipe=recipe,
+        tmp_path, f"checkpoint:small={base}?like={encoder}&dimension=64", number=27, recipe=recipe,
         batch_size=8, epochs=3,
     )  # fmt: skip
     batches: list[Batch] = []
