@@ -177,7 +177,7 @@ def _by_metric(
     dots: dict[str, list[Dot]] = {}
     for each in figures:
         found, name = each.corrected, each.less or each.method or "all pairs"
-        dot = Dot(name, found.mean, found.low, found.high)
+        dot = Dot(name, found.mean, found)
         labels = Span(f"by labels {each.by_labels:.3f}", "note")
         rows.setdefault(dot.name, {})[each.metric] = (str(dot), labels)
         dots.setdefault(each.metric, []).append(dot)
