@@ -84,7 +84,9 @@ def pause_key(plan: RunPlan) -> str:
     Prefect takes lower-case letters, digits and dashes.
     """
     usd = plan.expected.usd
-    most = "any" if usd is None else round(1e6 * (usd.expected if usd.high is None else usd.high))
+    most = (
+        "any" if usd is None else round(1e6 * (usd.interval.high if usd.interval else usd.expected))
+    )
     return f"{_KEY}{plan.taken}-{most}-{uuid4().hex[:12]}"
 
 

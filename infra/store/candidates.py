@@ -113,10 +113,7 @@ def searches_by_collection(database: Database) -> dict[str, list[SearchId]]:
 
     Among them are those that name another collection and found candidates of this one.
     """
-    found: dict[str, list[SearchId]] = {}
-    for collection, search_id in database.rows(_SQL["searches_by_collection"]):
-        found.setdefault(collection, []).append(search_id)
-    return found
+    return dict(database.rows(_SQL["searches_by_collection"]))
 
 
 def pairs_of(database: Database, search_ids: Sequence[SearchId], collection: str) -> list[PairKey]:

@@ -22,8 +22,9 @@ WITH found AS (
     FROM candidates JOIN collection_queries USING (query_id)
     SEMI JOIN collection_codes USING (collection, code_id)
 )
-SELECT found.collection, search_id FROM found JOIN searches USING (search_id)
-ORDER BY created_at, search_id
+SELECT found.collection, list(search_id ORDER BY created_at, search_id)
+FROM found JOIN searches USING (search_id)
+GROUP BY found.collection ORDER BY min((created_at, search_id)), found.collection
 
 -- pairs
 SELECT query_id, code_id FROM candidates

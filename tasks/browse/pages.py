@@ -34,6 +34,7 @@ from tasks.reports.evidence import code_facts, judgement_blocks
 from tasks.reports.figures import Dot, dots_figure
 from tasks.reports.labels import shape_figures
 from tasks.stages.specifications import specified_part
+from tasks.statistics.intervals import Interval
 
 Parameters = Mapping[str, str]
 _FILTERS = ("query", "code", *FACETS, "sort")
@@ -153,7 +154,8 @@ def methods_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001
 def _dot(one: Scored) -> Dot:
     if one.half is None:
         return Dot(one.method, one.mean)
-    return Dot(one.method, one.mean, max(0.0, one.mean - one.half), min(1.0, one.mean + one.half))
+    ends = max(0.0, one.mean - one.half), min(1.0, one.mean + one.half)
+    return Dot(one.method, one.mean, Interval(one.mean, *ends))
 
 
 def figures_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's

@@ -21,13 +21,14 @@ from tasks.encoders._reference import (
     SCHEMES,
     SYNTAX,
     TRAINED,
+    SpecifiedEncoder,
     check_checkpoint,
     checkpoint_encoder,
     content_digest,
     folder_readers,
+    load_transformer,
     referenced_encoder,
 )
-from tasks.encoders._specified import SpecifiedEncoder, load_transformer
 from tasks.encoders._specs import (
     NOT_PUBLISHED,
     ApiSpec,

@@ -1,4 +1,6 @@
-"""References to encoders that are not registered: ``SCHEME:[NAME=]TARGET[?KEY=VALUE&…]``.
+"""Encoders by a specification, or by a reference: ``SCHEME:[NAME=]TARGET[?KEY=VALUE&…]``.
+
+References name encoders that are not registered:
 
 - ``checkpoint:codebert=/models/codebert?like=codebert-search``: a folder of transformers, with the
   specification of a published encoder; ``checkpoint:FOLDER`` for one of sentence-transformers.
@@ -11,6 +13,7 @@ import hashlib
 import re
 import socket
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,6 @@ from infra.files import leads_outside
 from infra.identity import digest
 from infra.registry import unknown_name
 from tasks.encoders._sentence_transformers import MODULES, plain_fields, read_modules
-from tasks.encoders._specified import SpecifiedEncoder
 from tasks.encoders._specs import (
     ApiSpec,
     Encoder,
@@ -45,6 +47,28 @@ TRAINED = "encoder.json"  # the description of a folder that `cosqa train` has w
 folder_readers: dict[str, Callable[[Path, dict[str, str]], tuple[EncoderSpec, Any]]] = {}
 _CONTENT = {".safetensors", ".bin", ".json", ".txt", ".model"}
 _REPORT = "training.json"  # of `cosqa train`, with the times that it took
+
+
+def load_transformer(folder: Path | None, spec: EncoderSpec) -> Encoder:
+    """Return the encoder of a transformer's specification, with its pinned checkpoint for None."""
+    if not isinstance(spec, TransformerSpec):
+        raise EncoderError(f"encoder {spec.name!r} is an API: it has no checkpoint to load")
+    from tasks.encoders._transformer import TransformerEncoder  # noqa: PLC0415 - imports torch
+
+    return TransformerEncoder(folder, spec)
+
+
+@dataclass(frozen=True)
+class SpecifiedEncoder:
+    """A class of encoders with one specification; ``folder`` is None for the pinned checkpoint."""
+
+    spec: EncoderSpec
+    load: Callable[[Path | None, Any], Encoder] = load_transformer
+    folder: Path | None = None
+
+    def __call__(self) -> Encoder:
+        """Return the encoder."""
+        return self.load(self.folder, self.spec)
 
 
 def referenced_encoder(reference: str, registered: Collection[str]) -> EncoderClass:

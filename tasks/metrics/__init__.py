@@ -6,7 +6,7 @@ condensed lists, cut at 10.
 To add a family, write a file (of any name) with a subclass of `Metric` that has ``score(lists)``,
 where ``lists.relevance`` is a (queries, ranks) array, best result first (`_lists.JudgedLists`), and
 sets ``needs_depth`` where the name must say a cut-off. Decorate it with
-``@metrics.register("Name")``; ``recall.py`` is the shortest example.
+``@metrics.register("Name")``; ``Recall`` in ``binary.py`` is the shortest example.
 `tests/tasks/metrics/test_conformance.py` tests it from then on; ``cosqa leaderboard --metric``
 takes it. ``cosqa evaluate`` prints `STANDARD`.
 
@@ -130,12 +130,12 @@ def evaluate(
     variants = {name: Variant.parse(name) for name in names}
     table = qrels if isinstance(qrels, QrelsTable) else QrelsTable.of(qrels)
     lists = JudgedLists.of(rankings, table)
-    return {name: _by_query(variant, lists) for name, variant in variants.items()}
-
-
-def _by_query(variant: Variant, lists: JudgedLists) -> dict[str, float]:
-    values = dict(zip(lists.query_ids, variant.score(lists).tolist(), strict=True))
-    return values | dict.fromkeys(lists.without_relevant if variant.zero else (), 0.0)
+    found = {}
+    for name, variant in variants.items():
+        scored = zip(lists.query_ids, variant.score(lists).tolist(), strict=True)
+        others = lists.without_relevant if variant.zero else ()
+        found[name] = {**dict(scored), **dict.fromkeys(others, 0.0)}
+    return found
 
 
 def mean(values: Iterable[float]) -> float:

@@ -15,41 +15,27 @@ class NDCG(Metric):
 
     def score(self, lists: JudgedLists) -> Values:
         """Return NDCG of each query."""
-        highest = _highest(lists)
-        ideal = lists.ideal[:, : self.depth]
-        return _dcg(lists.relevance / highest) / _dcg(ideal / highest)
+        highest = lists.ideal.max(axis=1, keepdims=True, initial=0.0)  # also of no query at all
+        found, ideal = (
+            self._gains(relevance, highest) @ (1.0 / np.log2(np.arange(2, relevance.shape[1] + 2)))
+            for relevance in (lists.relevance, lists.ideal[:, : self.depth])
+        )
+        values: Values = found / ideal
+        return values
+
+    def _gains(self, relevance: Values, highest: Values) -> Values:
+        """Return gains as shares of the gain of a query's highest grade: no sum is infinite."""
+        return relevance / highest
 
 
 @metrics.register("NDCG-exp")
-class ExponentialNDCG(Metric):
+class ExponentialNDCG(NDCG):
     """NDCG with 2^relevance - 1 as the gain (Burges et al. 2005; CodeSearchNet's challenge)."""
 
-    def score(self, lists: JudgedLists) -> Values:
-        """Return NDCG of each query."""
-        highest = _highest(lists)
-        ideal = lists.ideal[:, : self.depth]
-        return _dcg(_scaled(lists.relevance, highest)) / _dcg(_scaled(ideal, highest))
+    def _gains(self, relevance: Values, highest: Values) -> Values:
+        """Return 2^-highest times the gains; the gains themselves are infinite from 1024 on.
 
-
-def _highest(lists: JudgedLists) -> Values:
-    """Return (queries, 1) each query's highest grade; gains are shares of its gain.
-
-    So no sum of gains is infinite.
-    """
-    grades: Values = lists.ideal.max(axis=1, keepdims=True, initial=0.0)  # also of no query at all
-    return grades
-
-
-def _scaled(relevance: Values, highest: Values) -> Values:
-    """Return 2^-highest times the gains; the gains themselves are infinite from 1024 on.
-
-    2^-highest (2^r - 1) = 2^(r - highest) (1 - 2^-r), which for small r too is above 0.
-    """
-    gains: Values = np.exp2(relevance - highest) * -np.expm1(-relevance * np.log(2))
-    return gains
-
-
-def _dcg(gains: Values) -> Values:
-    discounts = 1.0 / np.log2(np.arange(2, gains.shape[1] + 2))
-    summed: Values = gains @ discounts
-    return summed
+        2^-highest (2^r - 1) = 2^(r - highest) (1 - 2^-r), which for small r too is above 0.
+        """
+        gains: Values = np.exp2(relevance - highest) * -np.expm1(-relevance * np.log(2))
+        return gains

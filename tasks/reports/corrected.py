@@ -17,8 +17,7 @@ from tasks.reports.document import Figure, Section, Span, Table, Text
 from tasks.reports.figures import Dot, dots_figure
 from tasks.statistics import Values
 from tasks.statistics.intervals import Interval
-from tasks.statistics.label_errors import corrected_mean
-from tasks.statistics.sampling import DIFFERENCES
+from tasks.statistics.sampling import DIFFERENCES, corrected_mean
 
 MIN_SAMPLED = 10  # below, an interval is as good as the whole scale
 
@@ -178,7 +177,7 @@ def _by_metric(
     dots: dict[str, list[Dot]] = {}
     for each in figures:
         found, name = each.corrected, each.less or each.method or "all pairs"
-        dot = Dot(name, found.mean, found.low, found.high)
+        dot = Dot(name, found.mean, found)
         labels = Span(f"by labels {each.by_labels:.3f}", "note")
         rows.setdefault(dot.name, {})[each.metric] = (str(dot), labels)
         dots.setdefault(each.metric, []).append(dot)

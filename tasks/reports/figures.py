@@ -20,6 +20,7 @@ import numpy as np
 
 from tasks.reports.document import Figure, Table
 from tasks.reports.text import format_share, format_words, visible
+from tasks.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,20 +125,20 @@ def _bounded(value: float) -> float:
 
 @dataclass(frozen=True)
 class Dot:
-    """A value by name, with the ends of its interval where it has one."""
+    """A value by name, with its interval where it has one."""
 
     name: str
     value: float
-    low: float | None = None
-    high: float | None = None
+    interval: Interval | None = None
     digits: int = 3
 
     def __str__(self) -> str:
         """Return the value with its interval."""
         value = f"{self.value:.{self.digits}f}"
-        if self.low is None or self.high is None:
+        if self.interval is None:
             return value
-        return f"{value} [{self.low:.{self.digits}f}, {self.high:.{self.digits}f}]"
+        low, high = self.interval.low, self.interval.high
+        return f"{value} [{low:.{self.digits}f}, {high:.{self.digits}f}]"
 
 
 @dataclass(frozen=True)
@@ -169,8 +170,9 @@ class Dots(Drawing):
             axes.axvline(0, color=_SOFT, linewidth=1)
         of_axes = axes.get_yaxis_transform()
         for row, dot in enumerate(shown):
-            if dot.low is not None and dot.high is not None:
-                axes.hlines(row, dot.low, dot.high, color=_ACCENT, linewidth=2.5)
+            if dot.interval:
+                ends = dot.interval.low, dot.interval.high
+                axes.hlines(row, *ends, color=_ACCENT, linewidth=2.5)
             axes.plot([dot.value], [row], "o", color=_ACCENT, markersize=8)
             axes.text(0, row - 0.3, _name(dot.name), transform=of_axes, va="bottom")
             value = f"{dot.value:.{dot.digits}f}"
@@ -194,8 +196,9 @@ class Columns(Drawing):
         places = range(len(shown))
         axes.bar(places, [each.value for each in shown], color=_ACCENT, width=0.72)
         for place, each in enumerate(shown):
-            if each.low is not None and each.high is not None:
-                axes.vlines(place, each.low, each.high, color=_INK, linewidth=1.5)
+            if each.interval:
+                ends = each.interval.low, each.interval.high
+                axes.vlines(place, *ends, color=_INK, linewidth=1.5)
         step = 1 + len(shown) // 12
         axes.set_xticks(places[::step], [_name(each.name) for each in shown[::step]])
         axes.set_xlim(-0.6, max(len(shown), 4) - 0.4)

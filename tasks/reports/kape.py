@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from infra.records import Record
-from tasks.estimation.study_figures import PartFigures, StudiedMethod
+from tasks.estimation.study import PartFigures, StudiedMethod
 from tasks.estimators import estimators
 from tasks.estimators.kape import WEIGHTINGS
 from tasks.reports import kape_paper as paper

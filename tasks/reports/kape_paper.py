@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import Field
 
 from infra.records import Record
-from tasks.estimation.study_figures import BUDGETS
+from tasks.estimation.study import BUDGETS
 from tasks.estimators.kape import MOST_NEIGHBOURS
 from tasks.reports.document import Block, Figure, Table
 from tasks.reports.figures import Curve, Dot, columns_figure, curves_figure

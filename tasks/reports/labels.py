@@ -6,8 +6,8 @@ from math import isnan
 from infra.summaries import LabelShape, RankCounts
 from tasks.reports.document import Figure, Table
 from tasks.reports.figures import Dot, columns_figure, dots_figure, stack_figure
+from tasks.statistics.agreement import Agreement
 from tasks.statistics.intervals import Interval, wilson_interval
-from tasks.statistics.people import Agreement
 
 
 def shape_figures(shape: LabelShape) -> Iterator[Figure]:
@@ -32,7 +32,7 @@ def matches_figure(matches: Mapping[int, int]) -> Figure:
 def _ranks_figure(ranks: Sequence[RankCounts]) -> Figure:
     """Return the share of matches among the labelled candidates of each rank, by Wilson."""
     found = [(each, wilson_interval(each.matches, each.labelled)) for each in ranks]
-    dots = [Dot(str(each.rank), one.mean, one.low, one.high) for each, one in found]
+    dots = [Dot(str(each.rank), one.mean, one) for each, one in found]
     rows = [
         (dot.name, f"{each.matches:,}", f"{each.labelled:,}", str(dot))
         for (each, _), dot in zip(found, dots, strict=True)
@@ -55,7 +55,7 @@ def agreement_figure(found: Agreement) -> Figure:
 
 def _dot(name: str, one: Interval) -> Dot:
     """Return a value, whose interval is none where resamples do not differ."""
-    return Dot(name, one.mean, one.low, one.high) if one.low < one.high else Dot(name, one.mean)
+    return Dot(name, one.mean, one if one.low < one.high else None)
 
 
 def answers_figure(right: Mapping[str, Mapping[str, int]], queries: int) -> Figure:

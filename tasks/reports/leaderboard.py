@@ -462,7 +462,7 @@ def _metric_figure(board: Leaderboard, metric: str) -> Figure:
         ((row.cells[metric], f"{row.letter}  {row.method}") for row in board.rows),
         key=lambda each: -each[0].mean,
     )
-    dots = [Dot(name, cell.mean, cell.low, cell.high) for cell, name in cells]
+    dots = [Dot(name, cell.mean, cell) for cell, name in cells]
     rows = [(dot.name, str(dot)) for dot in dots]
     return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
 

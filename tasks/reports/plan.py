@@ -10,14 +10,14 @@ from infra.settings import REASON_SUMMARIES, Reason
 from infra.summaries import ReasonSpending
 from tasks.reports.document import Document, Items, Paragraph, Table
 from tasks.reports.text import UNKNOWN, counted, format_cost, format_duration, format_words
+from tasks.statistics.intervals import Interval
 
 
 class Amount(Record):
     """An expected amount, and its 95% interval; None where nothing like it was measured."""
 
     expected: float
-    low: float | None = None
-    high: float | None = None
+    interval: Interval | None = None
 
 
 class Expected(Record):
@@ -117,9 +117,9 @@ def _about(value: Amount | None, text: Callable[[float], str]) -> str:
     """Return an amount with its interval where that is known."""
     if value is None:
         return UNKNOWN
-    if value.low is None or value.high is None:
+    if value.interval is None:
         return f"about {text(value.expected)}"
-    low, high = text(value.low), text(value.high)
+    low, high = text(value.interval.low), text(value.interval.high)
     return text(value.expected) if low == high else f"{text(value.expected)} ({low} to {high})"
 
 

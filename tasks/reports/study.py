@@ -19,6 +19,7 @@ from tasks.reports.document import (
 )
 from tasks.reports.figures import Dot, columns_figure, dots_figure
 from tasks.reports.text import NONE, UNKNOWN
+from tasks.statistics.intervals import Interval
 from tasks.studies import Evidence, PublishedFigure, paper_data, studies, study_text
 from tasks.studies import Figure as StudiedFigure
 
@@ -46,7 +47,7 @@ class Line(Record):
         row: Our name of the row; the paper's where we have no figure.
         published_row: The paper's name of it where it is another one, else empty.
         ours: None where it is unknown or not computed.
-        interval: The ends of our figure's 95% interval, where it has one.
+        interval: Our figure's 95% interval, where it has one.
         published: None where the papers print none.
         n: The number of items that ours is taken over.
         source: Paper and place of the published figure.
@@ -58,7 +59,7 @@ class Line(Record):
     column: str
     published_row: str = ""
     ours: int | float | None = None
-    interval: tuple[float, float] | None = None
+    interval: Interval | None = None
     published: int | float | None = None
     n: int | None = None
     source: str = ""
@@ -218,8 +219,8 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
         is_unknown = line.ours is None and line.n is not None
         ours: Text = UNKNOWN if is_unknown else number(line, line.ours)
         if line.interval:
-            ends = ", ".join(number(line, end) for end in line.interval)
-            ours = (str(ours), Span(f"[{ends}]", "note"))
+            low, high = (number(line, end) for end in (line.interval.low, line.interval.high))
+            ours = (str(ours), Span(f"[{low}, {high}]", "note"))
         rows.append(
             (
                 name,
@@ -314,8 +315,7 @@ def _drawn(section: StudySection, table: Table) -> Figure | None:
             continue
         name = f"{line.row}{line.column.removeprefix(column)}"
         digits = 0 if isinstance(line.ours, int) else line.digits or 3
-        low, high = line.interval or (None, None)
-        dots.append(Dot(name, line.ours, low, high, digits))
+        dots.append(Dot(name, line.ours, line.interval, digits))
         if line.published is not None and section.study not in _COUNTED:
             dots.append(Dot(f"{name}: {line.source}", line.published, digits=digits))
     if not dots:

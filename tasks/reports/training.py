@@ -154,7 +154,7 @@ def _lines(figure: TrainingFigure) -> list[Line]:
         row=f"{base}, {data} less {figure.less}" if figure.less else f"{base}, {data}",
         column=figure.name,
         ours=round(found.mean) if is_count else found.mean,
-        interval=(found.low, found.high) if found.low < found.high and not is_count else None,
+        interval=found if found.low < found.high and not is_count else None,
         n=len(figure.by_seed) if figure.by_seed[1:] else None,
         digits=0 if is_count else 4,
     )

@@ -10,8 +10,7 @@ from infra.records import Code, Query
 from infra.text import words as subtokens
 from tasks.benchmarks.runs import NOTHING, Rankings, rank_numbered
 from tasks.retrievers import retrievers
-from tasks.retrievers._lucene import Pieces, rank_by_bm25
-from tasks.retrievers._words import Words
+from tasks.retrievers._words import Pieces, Words, rank_by_bm25
 
 
 @retrievers.register("elasticsearch")
@@ -20,7 +19,7 @@ class Elasticsearch:
 
     Husain et al. 2019 (arXiv 1909.09436, section 4) index the name, split into sub-tokens, and the
     text of the whole function. No ElasticSearch is run: its standard analyser and its BM25 are
-    Lucene's (`tasks.retrievers._lucene`). A code's score is that of the better field, as a
+    Lucene's (`tasks.retrievers._words`). A code's score is that of the better field, as a
     multi_match of type best_fields and a query string over all fields have it by default (a
     disjunction maximum without a tie breaker); the paper does not say how it asked. Each field has
     frequencies and a mean length of its own, of the codes that have words in it. There is one

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
 from tasks.retrievers import retrievers
-from tasks.retrievers._lucene import Pieces, rank_by_bm25
-from tasks.retrievers._words import Words
+from tasks.retrievers._words import Pieces, Words, rank_by_bm25
 
 
 @retrievers.register("lucene")

@@ -41,7 +41,7 @@ from tasks.stages.annotate.shard import Judged, judge_pairs
 from tasks.stages.annotate.unlabelled import UnlabelledPairs
 from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
-from tasks.statistics.intervals import wilson_interval
+from tasks.statistics.intervals import Interval, wilson_interval
 
 _COLUMNS = {
     "decided": "pairs with a label, of those judged; pairs whose model or container failed are "
@@ -66,8 +66,7 @@ class AnnotatorScore(Record):
         pairs: Number of pairs that the annotator judged, without failed ones.
         decided: Number of pairs that got a label.
         accuracy: Share of right labels in all pairs; an undecided pair is not right.
-        accuracy_low: Lower end of the accuracy's 95% interval (Wilson 1927).
-        accuracy_high: Its upper end.
+        interval: The accuracy's 95% interval (Wilson 1927).
         alpha_with_people: Krippendorff's alpha, nominal, of the people and this annotator together;
             of the average human, of the people alone. None without two coders.
         failed: Number of pairs for which the model or the sandbox was unavailable.
@@ -82,8 +81,7 @@ class AnnotatorScore(Record):
     pairs: int
     decided: int
     accuracy: float | None
-    accuracy_low: float | None = None
-    accuracy_high: float | None = None
+    interval: Interval | None = None
     alpha_with_people: float | None = None
     failed: int = 0
     unlabelled: tuple[str, ...] = ()
@@ -295,8 +293,7 @@ def _accuracy(labels: Sequence[tuple[int | None, int]]) -> dict[str, Any]:
         "pairs": len(labels),
         "decided": sum(given is not None for given, _ in labels),
         "accuracy": interval.mean if labels else None,
-        "accuracy_low": interval.low if labels else None,
-        "accuracy_high": interval.high if labels else None,
+        "interval": interval if labels else None,
     }
 
 
@@ -322,11 +319,12 @@ def annotators_document(scores: Sequence[AnnotatorScore]) -> Document:
 
 
 def _row(score: AnnotatorScore) -> list[str]:
+    ends = (score.interval.low, score.interval.high) if score.interval else (None, None)
     return [
         score.name,
         f"{score.decided:,} of {score.pairs:,}",
         _figure(score.accuracy),
-        f"{_figure(score.accuracy_low)} to {_figure(score.accuracy_high)}",
+        " to ".join(_figure(end) for end in ends),
         _figure(score.alpha_with_people),
         _figure(score.executable),
         _figure(score.usd, ".6f", "unknown" if score.model else "-"),

@@ -15,7 +15,7 @@ from scipy.stats import false_discovery_control, ttest_1samp, wilcoxon
 
 from infra.records import Record
 from tasks.statistics import Values
-from tasks.statistics.people import Grades
+from tasks.statistics.agreement import Grades
 
 EPSILON = 0.2  # the authors' for experts: what a judge saves in effort
 FEWEST_PEOPLE = 3

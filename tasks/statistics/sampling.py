@@ -1,4 +1,19 @@
-"""Means of simple random samples without replacement."""
+"""Means of simple random samples without replacement.
+
+Three estimates of the mean of N items from n of them, drawn at random: that of the sample alone,
+that with a control variate, which is known of all items, and one corrected for labels that err.
+
+With a control variate the estimate is mean(y) + lambda (mean of f over all - mean of f over the
+sample), with lambda = cov(y, f) / var(f) in the sample: the regression estimator of survey sampling
+(Cochran 1977, Sampling Techniques, 7.1 to 7.3). It is that of PPI++ with the tuned lambda
+(Angelopoulos, Duchi and Zrnic 2023, arXiv 2311.01453, section 6). There the n labelled and M
+unlabelled items are apart: mean(y) + lambda' (mean of f over the M - mean of f over the n), with
+lambda' = cov(y, f) / ((1 + n / M) var(f)). As N = n + M, the mean over all less that over the n is
+M / N times the mean over the M less that over the n, and 1 + n / M is N / M: both terms are equal.
+What differs is the question: PPI++ asks for the mean of the source of the items; this asks for the
+mean of these N, so the interval has the finite population correction and is narrower. As lambda is
+taken from the same sample, the mean has a bias of order 1 / n.
+"""
 
 from dataclasses import dataclass
 
@@ -9,6 +24,8 @@ from tasks.statistics import Values
 from tasks.statistics.intervals import Interval
 
 _ROUNDING = 1e-9
+_CONSTANT = 1e-12  # deviation of a covariate below which it is constant
+_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -138,3 +155,116 @@ def check_sample(values: Values, population: int, scale: Scale) -> None:
             f"value {place + 1} is {values[place]}: values from {scale.low:g} to {scale.high:g} "
             "are expected"
         )
+
+
+@dataclass(frozen=True)
+class ControlledMean:
+    """A mean with a control variate.
+
+    Attributes:
+        interval: Of the mean of all items.
+        weight: Of the covariate, lambda; 0 where it does not help.
+        left: Share of the values' variance that the covariate leaves, at most 1.
+    """
+
+    interval: Interval
+    weight: float
+    left: float
+
+    @property
+    def estimated(self) -> int:
+        """Parameters estimated from the sample: the mean, and lambda where there is one."""
+        return 2 if self.weight else 1
+
+
+def controlled_mean(
+    values: Values,
+    covariate: Values,
+    covariate_mean: float,
+    population: int,
+    level: float = 0.95,
+    scale: Scale = SCORES,
+) -> ControlledMean:
+    """Return the mean of all N items from n of them, drawn at random, and estimates of all.
+
+    The variance is that of the residuals, each from the line through the other items (Allen 1974):
+    residuals from a line through the item itself are too small. Where that is no gain over the
+    sample alone, lambda is 0 and the interval that of `sample_mean`, so that, but for the ends of
+    the scale where intervals are cut, it is never wider.
+
+    Args:
+        values: (n,) true values y of a simple random sample without replacement.
+        covariate: (n,) estimates f of the same items.
+        covariate_mean: Mean of the estimates of all N items, the sample's included.
+        population: N.
+        level: Confidence level.
+        scale: The values that there can be.
+
+    Raises:
+        EstimationError: There are no values, or more than items, or some are off the scale; or
+            there are not as many estimates, or some are no numbers.
+    """
+    check_sample(values, population, scale)
+    if len(covariate) != len(values):
+        raise EstimationError(f"{len(values):,} values and {len(covariate):,} estimates of them")
+    if not (np.isfinite(covariate).all() and np.isfinite(covariate_mean)):
+        raise EstimationError("an estimate is no number: none can serve as control variate")
+    interval = sample_mean(values, population, level=level, scale=scale)
+    alone = ControlledMean(interval, 0.0, 1.0)
+    size = len(values)
+    around, apart = values - values.mean(), covariate - covariate.mean()
+    total, squares = float(around @ around), float(apart @ apart)
+    if size < 3 or total == 0 or squares <= size * _CONSTANT**2:
+        return alone
+    leverage = 1 / size + apart**2 / squares
+    if leverage.max() > 1 - 1e-9:  # one item alone decides the slope
+        return alone
+    weight = float(around @ apart) / squares
+    others = (around - weight * apart) / (1 - leverage)
+    # Without a covariate such a residual is n / (n - 1) of the distance from the mean.
+    others *= 1 - 1 / size
+    left = float(others @ others) / total
+    spread = Spread.of(values, scale)
+    width = spread.times(left).half_width(size, population, level=level, estimated=2)
+    if width >= spread.half_width(size, population, level=level):
+        return alone
+    mean = float(values.mean()) + weight * (covariate_mean - float(covariate.mean()))
+    return ControlledMean(scale.cut(mean, width, level), weight, left)
+
+
+def corrected_mean(
+    true: Values,
+    labelled: Values,
+    labelled_mean: float,
+    population: int,
+    *,
+    scale: Scale = SCORES,
+    error: float = 1.0,
+) -> Interval:
+    """Return a mean corrected by PPI++ with the tuned lambda (arXiv 2311.01453, section 6).
+
+    See `controlled_mean`, which is that estimator for the mean of these items alone. A sample in
+    which no label errs does not show that none does: one more item is imagined that errs in either
+    direction, which changes the interval, not the mean (as Agresti and Coull 1998 do).
+
+    Args:
+        true: (n,) values by people's labels, of a simple random sample without replacement.
+        labelled: (n,) values of the same items by the labels that may err.
+        labelled_mean: Mean of these over all items, the sample's included.
+        population: N, the number of items.
+        scale: The values that there can be.
+        error: How far an item's value is off where its labels err.
+
+    Raises:
+        EstimationError: As of `controlled_mean`.
+    """
+    size = len(true)
+    controlled = controlled_mean(true, labelled, labelled_mean, population, _LEVEL, scale)
+    if size == 1:
+        return controlled.interval
+    spread = Spread(float(true.var(ddof=1)) * controlled.left, 2 * error**2)
+    half_width = min(
+        spread.half_width(size, population, level=_LEVEL, estimated=controlled.estimated),
+        Spread.of(true, scale).half_width(size, population, level=_LEVEL),
+    )
+    return scale.cut(controlled.interval.mean, half_width, _LEVEL)

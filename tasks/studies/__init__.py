@@ -8,6 +8,10 @@ papers' figures, which are shown with ours by row and column.
 `tests/tasks/studies/test_conformance.py` tests it from then on, and ``cosqa study`` shows it.
 """
 
+from collections.abc import Callable, Sequence
+
+from infra.records import Record
+from infra.registry import Registry
 from tasks.studies._evidence import (
     Annotator,
     BenchmarkFacts,
@@ -17,8 +21,7 @@ from tasks.studies._evidence import (
     Missing,
     have,
 )
-from tasks.studies._published import PublishedFigure, paper_data
-from tasks.studies._study import Figure, studies, study_text
+from tasks.studies._published import PublishedFigure, StudyText, paper_data
 
 __all__ = [
     "Annotator",
@@ -34,3 +37,34 @@ __all__ = [
     "studies",
     "study_text",
 ]
+
+
+class Figure(Record):
+    """A computed figure.
+
+    Attributes:
+        row: The name of its row, a method's being that of the registry.
+        column: The name of its column.
+        value: An integer is a count; None is unknown.
+        n: The number of items that it is taken over, None where it has none.
+        note: A remark on this figure alone.
+    """
+
+    row: str
+    column: str
+    value: int | float | None
+    n: int | None = None
+    note: str = ""
+
+
+studies: Registry[Callable[[Evidence], Sequence[Figure]]] = Registry(
+    "study", "tasks.studies", one_per_file=False
+)
+
+
+def study_text(name: str) -> StudyText:
+    """Return the text of a study; where the papers have none of its name, its docstring's."""
+    if known := paper_data().studies.get(name):
+        return known
+    title, _, reading = (studies.get(name).__doc__ or "").partition("\n")
+    return StudyText(title=title.removesuffix("."), reading=" ".join(reading.split()))

@@ -1,8 +1,57 @@
-"""Figures of the published benchmark: its size, its matches, methods on it."""
+"""Figures of the collection and of the published benchmark: sizes, matches, methods on it.
 
-from collections.abc import Sequence
+Scores by the number of matches, and their consistency, are Tables 6 to 8 of the first version.
+"""
 
-from tasks.studies import Evidence, Figure, Missing, have, studies
+from collections.abc import Mapping, Sequence
+from math import isnan
+
+import numpy as np
+
+from infra.errors import StudyError
+from tasks.corpus import written
+from tasks.corpus.combined import LABEL_ELSEWHERE
+from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
+from tasks.corpus.functions import OF_FILES
+from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
+from tasks.filters.technical_keywords import KEYWORD
+from tasks.sources import commits
+from tasks.sources.codesearchnet import NO_QUERY
+from tasks.statistics.agreement import average_variance, cronbach_alpha
+from tasks.studies import Evidence, Figure, Mean, Missing, have, studies
+
+_OF_QUERIES = {
+    REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN, KEYWORD,
+    commits.NO_FUNCTION, commits.MANY, commits.UNFIT, commits.NAMED,
+    written.UNREAD, written.UNFIT, written.ABOUT, written.NAMED, written.REPEATED, written.GENERAL,
+}  # fmt: skip
+_OF_LABELS = {CONFLICT, REPEATED_LABEL, LABEL_OF_DROPPED, LABEL_ELSEWHERE}
+_OF_OTHERS = _OF_QUERIES | _OF_LABELS | OF_FILES  # than functions
+
+
+@studies.register("corpus")
+def corpus(evidence: Evidence) -> Sequence[Figure]:
+    """Return the number of queries, of functions read and kept, and of each reason to drop.
+
+    Functions by language, with and without documentation, have columns of their own, as in the
+    table of CodeSearchNet's corpus (arXiv 1909.09436).
+    """
+    facts = evidence.collection
+    left_out = (number for rule, number in facts.dropped.items() if rule not in _OF_OTHERS)
+    items = {
+        "queries": facts.queries,
+        "functions read": facts.codes + sum(left_out),
+        "functions kept": facts.codes,
+        **{f"dropped: {rule}": number for rule, number in facts.dropped.items()},
+    }
+    figures = [Figure(row=row, column="items", value=number) for row, number in items.items()]
+    documented, others = map(sum, zip((0, 0), *facts.documented.values(), strict=True))
+    counts = facts.documented | {"all languages": (documented, others)}
+    return figures + [
+        Figure(row=f"functions in {language}", column=column, value=number)
+        for language, (documented, others) in counts.items()
+        for column, number in (("with documentation", documented), ("all", documented + others))
+    ]
 
 
 @studies.register("size")
@@ -85,4 +134,51 @@ def retrieval(evidence: Evidence) -> Sequence[Figure]:
         for method, means in have(evidence.scores).items()
         for metric in METRICS
         if metric in means
+    ]
+
+
+GROUPS = (2, 3, 4, 5)
+BY_MATCHES = ("MRR", "MAP", "MMRR")
+
+
+@studies.register("matches-and-scores")
+def matches_and_scores(evidence: Evidence) -> Sequence[Figure]:
+    """Return the methods' means in each group, and each metric's alpha and variances."""
+    scores = have(evidence.group_scores)
+    figures = [
+        Figure(row=method, column=f"{metric}, {group} matches", value=mean.value, n=mean.n)
+        for method, by_metric in scores.items()
+        for metric in BY_MATCHES
+        for group, mean in by_metric.get(metric, {}).items()
+        if group in GROUPS
+    ]
+    if not figures:
+        raise StudyError("no scored query of the benchmark has 2, 3, 4 or 5 matches")
+    return [*figures, *(each for metric in BY_MATCHES for each in _consistency(metric, scores))]
+
+
+def _consistency(
+    metric: str, scores: Mapping[str, Mapping[str, Mapping[int, Mean]]]
+) -> list[Figure]:
+    """Return alpha and variances over the methods that have all four groups, at least two."""
+    groups = [by_metric.get(metric, {}) for by_metric in scores.values()]
+    table = np.array(
+        [[row[group].value for group in GROUPS] for row in groups if set(GROUPS) <= set(row)]
+    )
+    if len(table) < 2:
+        return []
+    alpha = cronbach_alpha(table.T)
+    variances = {"sample": average_variance(table), "population": average_variance(table, ddof=0)}
+    return [
+        Figure(
+            row="Cronbach's alpha",
+            column=metric,
+            value=None if isnan(alpha) else alpha,
+            n=len(table),
+            note="without variation alpha is not defined" if isnan(alpha) else "",
+        ),
+        *(
+            Figure(row=f"variance, {name}", column=metric, value=value, n=len(table))
+            for name, value in variances.items()
+        ),
     ]

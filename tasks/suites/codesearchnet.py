@@ -117,7 +117,17 @@ class CodeSearchNetChallenge:
             read_predictions(options.predictions, queries),
             read_relevances(options.annotations, queries),
         )
-        rows = [_row(language, row) for language, row in scores.languages.items()]
+        rows = [
+            (
+                language,
+                f"{row.within:.3f}",
+                f"{row.everything:.3f}",
+                str(row.queries),
+                f"{row.coverage:.1%}",
+                f"{row.relevant_coverage:.1%}",
+            )
+            for language, row in scores.languages.items()
+        ]
         means = ("mean", f"{scores.within:.3f}", f"{scores.everything:.3f}", "", "", "")
         return Figures(columns=_COLUMNS, rows=(*rows, means), notes=_notes(scores))
 
@@ -130,17 +140,6 @@ _COLUMNS = (
     "annotated results found",
     "relevant ones",
 )
-
-
-def _row(language: str, scores: LanguageScores) -> tuple[str, ...]:
-    return (
-        language,
-        f"{scores.within:.3f}",
-        f"{scores.everything:.3f}",
-        str(scores.queries),
-        f"{scores.coverage:.1%}",
-        f"{scores.relevant_coverage:.1%}",
-    )
 
 
 def _notes(scores: ChallengeScores) -> tuple[str, ...]:

@@ -4,8 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from tasks.estimation.study import study_figures
-from tasks.estimation.study_figures import StudiedMethod, StudyFigures
+from tasks.estimation.study import StudiedMethod, StudyFigures, study_figures
 from tasks.estimators import PairVectors
 from tasks.inputs.pairs import Overlap
 from tasks.reports.kape import KapeReport

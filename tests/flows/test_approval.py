@@ -28,13 +28,16 @@ from infra.identity import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
 from infra.store.database_file import writer_lock
 from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan
+from tasks.statistics.intervals import Interval
 
 
 def plan_of(usd: float | None = 2.0, high: float | None = 3.0, **pairs: int) -> RunPlan:
     """Return a plan with so many pairs for each reason."""
     expected = Expected(
         tokens=Amount(expected=200),
-        usd=None if usd is None else Amount(expected=usd, low=high and 1.0, high=high),
+        usd=None
+        if usd is None
+        else Amount(expected=usd, interval=None if high is None else Interval(usd, 1.0, high)),
         minutes=Amount(expected=3),
         basis="made up",
     )

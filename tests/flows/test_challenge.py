@@ -28,7 +28,7 @@ from infra.store.samples import Sample, assign, load_sample
 from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.stages.challenge.codesearchnet import challenge_document, write_annotations
 from tasks.stages.label.sheets import read_sheets, write_sheets
-from tasks.studies.codesearchnet_annotations import annotation_figures
+from tasks.studies.challenges import annotation_figures
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
 

@@ -19,8 +19,7 @@ from infra.errors import (
     UnknownNameError,
 )
 from infra.settings import SearchSettings, Settings
-from tasks.estimation.study import study_figures
-from tasks.estimation.study_figures import StudyFigures
+from tasks.estimation.study import StudyFigures, study_figures
 from tasks.inputs.formats.pair_files import NOT_RELEVANT
 from tasks.stages.embed import KINDS
 from tasks.stages.study.kape import read_kape_report

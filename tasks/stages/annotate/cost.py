@@ -10,6 +10,7 @@ from infra.store import Database
 from infra.store.figures import Mean, PairMeans, pair_means, recent_replies
 from tasks.reports.plan import Amount, Expected
 from tasks.reports.text import format_pace
+from tasks.statistics.intervals import Interval
 
 _ENOUGH = 20  # judged pairs whose mean is taken
 _QUANTILE = 1.96  # of the normal distribution, for 95%
@@ -98,4 +99,7 @@ def _amount(factor: float, of_pair: Mean, known: int) -> Amount:
     if not known:
         return Amount(expected=expected)
     half = factor * _QUANTILE * sqrt(of_pair.variance / known)
-    return Amount(expected=expected, low=max(0.0, expected - half), high=expected + half)
+    return Amount(
+        expected=expected,
+        interval=Interval(expected, max(0.0, expected - half), expected + half),
+    )

@@ -16,9 +16,9 @@ from infra.store.samples import Sample
 from tasks.reports.text import format_words
 from tasks.stages.coverage import current_labels_of
 from tasks.stages.label.results import EVERYBODY, last_votes, majority_labels
+from tasks.statistics.agreement import Agreement, Grades, agreement, blind_grades
 from tasks.statistics.alt_test import EPSILON, AltTest, alt_test
 from tasks.statistics.intervals import Interval, wilson_interval
-from tasks.statistics.people import Agreement, Grades, agreement, blind_grades
 
 AGENTS = "agents"
 # Supports that are one ground, which has the words of the first.

@@ -8,8 +8,8 @@ from infra.identity import PairKey
 from infra.records import GivenVote, Record
 from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem, SampleProgress
+from tasks.statistics.agreement import Agreement, agreement, blind_grades, conflicts, majority
 from tasks.statistics.intervals import Interval, wilson_interval
-from tasks.statistics.people import Agreement, agreement, blind_grades, conflicts, majority
 
 EVERYBODY = "majority"
 

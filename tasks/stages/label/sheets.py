@@ -21,7 +21,7 @@ from tasks.inputs.text import printable
 from tasks.reports.text import visible
 from tasks.stages.label.guidelines import guidelines
 from tasks.stages.sandbox import run_programs
-from tasks.statistics.people import conflicts
+from tasks.statistics.agreement import conflicts
 
 _LONGEST_CELL = 30_000  # characters; a spreadsheet's cell holds 32,767
 _LONGEST_VALUE = 40

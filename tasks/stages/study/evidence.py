@@ -28,15 +28,15 @@ from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key
 from tasks.stages.study.files import benchmark_facts, matches_of, read_annotators
 from tasks.stages.study.overlap import Overlaps
-from tasks.statistics.rounds import alphas_of_rounds
+from tasks.statistics.agreement import alphas_of_rounds
 from tasks.studies import (
     CollectionFacts,
     Evidence,
     Mean,
     Missing,
 )
+from tasks.studies.benchmark import BY_MATCHES
 from tasks.studies.benchmark import METRICS as OF_METHODS
-from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 
 _NO_PROGRAMS = Missing(reason="no test program was run: no pair was unclear, or none runs them")
 _NO_SCORES = Missing(reason="no query of the benchmark has a match, so nothing is scored")

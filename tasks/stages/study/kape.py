@@ -11,8 +11,7 @@ from infra.identity import digest, digest_of_set, mark
 from infra.settings import EncoderSettings, PublishSettings, RaySettings, Settings
 from infra.store import Database
 from tasks.encoders import encoders
-from tasks.estimation.study import rival_names, study_figures, study_steps
-from tasks.estimation.study_figures import StudiedMethod
+from tasks.estimation.study import StudiedMethod, rival_names, study_figures, study_steps
 from tasks.inputs.formats import find_split, read_pairs, split_path
 from tasks.inputs.pairs import Pairs, overlap
 from tasks.reports.kape import KapeReport, kape_document

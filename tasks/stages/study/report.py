@@ -16,8 +16,8 @@ from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.labels import label_sets
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.study.evidence import Studied, StudyFiles, gather_evidence
+from tasks.studies.benchmark import BY_MATCHES
 from tasks.studies.benchmark import METRICS as OF_METHODS
-from tasks.studies.matches_and_scores import METRICS as BY_MATCHES
 
 PAGE, REPORT = "study.html", "study.json"
 

@@ -1,8 +1,8 @@
-"""Models that are trained from nothing, one file each: joint embeddings of queries and code.
+"""Models that are trained from nothing: joint embeddings of queries and code.
 
-To add one, write a file with a subclass of `tasks.training.joint.JointModel` and decorate
-it with ``@models.register("name")``, the name being that of the file; its ``recipe`` is how its
-paper trains it. `tests/tasks/training/models/test_conformance.py` tests it from then on. After
+To add one, write a file (of any name) with a subclass of `tasks.training.joint.JointModel` and
+decorate it with ``@models.register("name")``; its ``recipe`` is how its paper trains it.
+`tests/tasks/training/models/test_conformance.py` tests it from then on. After
 ``cosqa train --base NAME`` it is an encoder, which ``checkpoint:FOLDER`` names.
 """
 
@@ -10,4 +10,4 @@ from typing import Any
 
 from infra.registry import Registry
 
-models: Registry[Any] = Registry("model to train", "tasks.training.models")
+models: Registry[Any] = Registry("model to train", "tasks.training.models", one_per_file=False)

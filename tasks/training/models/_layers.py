@@ -105,19 +105,6 @@ class TokenModel(JointModel):
         return model
 
 
-class WeightedMean(nn.Module):
-    """The mean of a text's tokens, weighted by the sigmoid of a learned product (CodeSearchNet)."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.weigh = nn.Linear(size, 1, bias=False)
-
-    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
-        """Return (texts, size)."""
-        weights: Tensor = self.weigh(vectors).sigmoid() * mask.unsqueeze(2)
-        return (vectors * weights).sum(1) / (weights.sum(1) + 1e-8)
-
-
 class BidirectionalLstm(nn.Module):
     """Two stacks of LSTM layers, one from each end, which do not see each other (TensorFlow 1)."""
 
@@ -142,8 +129,3 @@ def attended(vectors: Tensor, scores: Tensor, mask: Tensor) -> Tensor:
     """Return (texts, size) means of tokens, weighted by the softmax of (texts, tokens) scores."""
     weights = scores.masked_fill(~mask, -torch.inf).softmax(1)
     return (vectors * weights.unsqueeze(2)).sum(1)
-
-
-def max_pooled(vectors: Tensor, mask: Tensor) -> Tensor:
-    """Return (texts, size), the greatest of each coordinate over a text's tokens."""
-    return vectors.masked_fill(~mask.unsqueeze(2), -torch.inf).amax(1)

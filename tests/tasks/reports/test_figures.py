@@ -26,7 +26,8 @@ from tasks.reports.figures import (
 )
 from tasks.reports.labels import agreement_figure, shape_figures
 from tasks.reports.render import html_page, markdown_page
-from tasks.statistics.people import agreement
+from tasks.statistics.agreement import agreement
+from tasks.statistics.intervals import Interval
 
 NAMES = (
     "plain", "$x^2$ $\\frac{", '"><script>alert(1)</script>', "a\u202eb\x00", "中文 العربية 🙂",
@@ -35,7 +36,7 @@ NAMES = (
 
 
 def drawings(name: str) -> list[Drawing]:
-    dots = (Dot(name, 0.5, 0.4, 0.6), Dot(name, 0.1))
+    dots = (Dot(name, 0.5, Interval(0.5, 0.4, 0.6)), Dot(name, 0.1))
     return [
         Dots(name, dots),
         Dots(name, dots, None),
@@ -83,7 +84,9 @@ def test_the_same_values_are_drawn_the_same_by_another_process() -> None:
 
 
 def test_a_dot_lies_at_its_value_and_its_interval_around_it() -> None:
-    svg = ET.fromstring(Dots("score", (Dot("a", 0.0), Dot("b", 0.5, 0.25, 1.0))).svg())
+    svg = ET.fromstring(
+        Dots("score", (Dot("a", 0.0), Dot("b", 0.5, Interval(0.5, 0.25, 1.0)))).svg()
+    )
     places = [float(each.attrib["x"]) for each in svg.iter("use") if "y" in each.attrib]
     [(left, right)] = [
         re.findall(r"[ML] ([\d.]+) ", each.attrib["d"])
@@ -98,7 +101,7 @@ def test_a_dot_lies_at_its_value_and_its_interval_around_it() -> None:
 
 def test_a_page_has_the_drawing_in_words_and_its_table_and_markdown_the_table_alone() -> None:
     table = Table(("method", "MRR"), [("a", "0.5")], caption="Scores")
-    one = dots_figure("MRR", [Dot("a", 0.5, 0.4, 0.6), Dot("b", 0.1)], table)
+    one = dots_figure("MRR", [Dot("a", 0.5, Interval(0.5, 0.4, 0.6)), Dot("b", 0.1)], table)
     document = Document("t", lead=[one, Figure(one.image, "the same again")])
     page = html_page(document)
     assert 'aria-label="MRR, a row each, from a 0.500 [0.400, 0.600] to b 0.100"' in page
@@ -149,7 +152,7 @@ def test_agreement_lies_on_the_line_from_minus_one_to_one() -> None:
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300, 0.0])
 def test_no_number_keeps_a_page_from_being_drawn(value: float) -> None:
     for drawing in (
-        Dots("a", (Dot("b", value, value, value), Dot("c", 0.5)), None),
+        Dots("a", (Dot("b", value, Interval(value, value, value)), Dot("c", 0.5)), None),
         Columns("a", (Dot("b", value),), "c"),
         Points("a", "b", ((value, value), (1.0, 0.5)), ("c", "d")),
         Points("a", "b", ((0.0, value), (1.0, 1.0))),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tasks.estimation.study_figures import BUDGETS
+from tasks.estimation.study import BUDGETS
 from tasks.estimators import estimators
 from tasks.estimators.kape import WEIGHTINGS
 from tasks.reports.kape_paper import elsewhere, paper_tables, published_tables

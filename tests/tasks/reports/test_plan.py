@@ -13,11 +13,12 @@ from tasks.reports.plan import (
     plan_table,
 )
 from tasks.reports.render import markdown_page
+from tasks.statistics.intervals import Interval
 
 EXPECTED = Expected(
     tokens=Amount(expected=500_000),
-    usd=Amount(expected=1.5, low=1.2, high=1.8),
-    minutes=Amount(expected=2, low=1, high=3),
+    usd=Amount(expected=1.5, interval=Interval(1.5, 1.2, 1.8)),
+    minutes=Amount(expected=2, interval=Interval(2, 1, 3)),
     basis="measured here",
 )
 PLAN = RunPlan(

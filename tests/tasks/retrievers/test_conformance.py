@@ -13,7 +13,7 @@ import pytest
 from infra.records import Code, Query
 from tasks.benchmarks.runs import NOTHING, Rankings, rankings_of
 from tasks.metrics import evaluate
-from tasks.ranking.fusion import fuse
+from tasks.ranking.methods import fuse
 from tasks.retrievers import Retriever, retrievers
 
 RANK_ALL = {"bow-sklearn"}  # as its authors' code does

@@ -1,6 +1,6 @@
 """Laws of exact search: the same as a full sort in double precision, whatever the blocks.
 
-Covers `tasks.search.scores`.
+Covers `tasks.search.scores` and `tasks.search.approximate`, which is measured against it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from infra.errors import EncoderError
+from infra.errors import EncoderError, SettingsError
 from tasks.search import exact
+from tasks.search.approximate import ApproximateSearch
 from tasks.search.exact import max_normalisers, search
 from tasks.search.scores import Block, Codes, Doubles, Positions, Singles, in_memory
 
@@ -96,15 +97,15 @@ def test_codes_of_equal_vectors_alone_are_taken_by_position() -> None:
 
 
 def test_codes_in_the_worst_order_and_of_equal_vectors_need_no_more_room() -> None:
-    """Each block is better than all before; then thousands are equal but for the last digits."""
+    """Each block is better than all before; then hundreds are equal but for the last digits."""
     generator = np.random.default_rng(3)
-    rising = np.linspace(0.1, 0.9, 3_000)
+    rising = np.linspace(0.1, 0.9, 1_200)
     codes = np.stack([rising, np.sqrt(1 - rising**2)], axis=1).astype(np.float32)
-    codes[1_000:2_500] = codes[2_999]
-    codes[2_000:2_500:7] = np.nextafter(codes[2_999], np.float32(2))
+    codes[400:1_000] = codes[1_199]
+    codes[800:1_000:7] = np.nextafter(codes[1_199], np.float32(2))
     queries = unit(generator, 10, 2)
     queries[0] = (1, 0)
-    queries[1] = codes[2_999]
+    queries[1] = codes[1_199]
     scores = cosines(queries, codes)
     for block, k in product((64, 4_000), (1, 30)):
         found = search({"": queries}, in_blocks({"": codes}, block), k)
@@ -167,3 +168,34 @@ def test_vectors_of_another_dimension_are_refused_by_the_encoders_name() -> None
     codes = {"a": unit(generator, 40, 4), "b": unit(generator, 40, 3)}
     with pytest.raises(EncoderError, match=r"a \+ b: vectors of 8 dimensions for queries and of 7"):
         search(queries, in_memory(codes), 5)
+
+
+def vectors() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    generator = np.random.default_rng(1)
+    queries = {name: unit(generator, 20, d) for name, d in (("a", 12), ("b", 4))}
+    codes = {name: unit(generator, 500, rows.shape[1]) for name, rows in queries.items()}
+    return queries, codes
+
+
+def test_an_index_that_looks_everywhere_finds_what_exact_search_does() -> None:
+    queries, vectors_of = vectors()
+    codes = in_blocks(vectors_of, 77)
+    index = ApproximateSearch(codes, 500, ("a", "b"), probes=12)
+    found, exact = index.search(queries, 9), search(queries, codes, 9)
+    assert np.array_equal(found.positions, exact.positions)
+    assert np.array_equal(found.scores, exact.scores)
+    assert np.array_equal(found.similarities, exact.similarities)
+    assert index.recall(queries, 9) == 1
+
+
+def test_recall_is_the_share_of_the_exact_best_and_too_few_codes_are_refused() -> None:
+    queries, vectors_of = vectors()
+    codes = in_blocks(vectors_of, 200)
+    index = ApproximateSearch(codes, 500, ("a", "b"), probes=1)
+    found, exact = index.search(queries, 9).positions, search(queries, codes, 9).positions
+    shares = [len(set(one) & set(other)) / 9 for one, other in zip(found, exact, strict=True)]
+    recall = index.recall(queries, 9)
+    assert recall == pytest.approx(np.mean(shares))
+    assert 0.1 < recall < 0.9
+    with pytest.raises(SettingsError, match=r"fewer than 300 .* raise search.ivf_probes \(1\)"):
+        index.search(queries, 300)

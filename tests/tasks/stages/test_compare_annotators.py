@@ -95,8 +95,9 @@ def test_a_failed_pair_is_counted_apart_and_undecided_is_not_right() -> None:
 
 def test_a_score_of_few_pairs_has_a_wide_interval() -> None:
     score = scored([annotation(place, int(place < 2)) for place in range(4)])
-    assert (score.accuracy, score.accuracy_high) == (1, 1)
-    assert score.accuracy_low == pytest.approx(0.5101, abs=1e-4)
+    assert score.interval
+    assert (score.accuracy, score.interval.high) == (1, 1)
+    assert score.interval.low == pytest.approx(0.5101, abs=1e-4)
     assert scored([]).accuracy is None
 
 

@@ -1,4 +1,7 @@
-"""Laws of agreement: published examples, and scikit-learn as the independent judge."""
+"""Laws of agreement and of majorities: published examples, scikit-learn as the judge, by hand."""
+
+import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -7,14 +10,17 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from tasks.statistics.agreement import (
+    Grades,
+    agreement,
+    alphas_of_rounds,
     average_variance,
     cohen_kappa,
     cronbach_alpha,
     krippendorff_alpha,
+    majority,
 )
 
 QUICK = settings(deadline=None, max_examples=60)
-
 N = np.nan
 # Four judges, twelve units: the worked example of Krippendorff's "Computing Krippendorff's
 # Alpha-Reliability" (2011), whose answers are .743 nominal and .815 ordinal.
@@ -96,3 +102,89 @@ def test_items_that_rise_together_have_a_cronbach_alpha_of_1() -> None:
 def test_variance_over_the_number_of_matches_is_averaged_over_methods() -> None:
     scores = np.array([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 1.3]])
     assert average_variance(scores) == pytest.approx((0 + 0.16) / 2)
+
+
+@pytest.mark.parametrize(
+    ("votes", "label"),
+    [
+        ((), None),
+        ((None,), None),
+        ((1,), 1),
+        ((1, 0), None),
+        ((1, None), None),
+        ((1, 1), 1),
+        ((1, 0, 1), 1),
+        ((0, None, 0), 0),
+        ((0, 2, 2), 2),
+        ((0, 1, 2), None),
+        ((1, None, None), None),
+        ((1, 0, None), None),
+        ((1, 1, 0, 0), None),
+    ],
+)
+def test_a_majority_is_more_than_half_of_all_votes(
+    votes: tuple[int | None, ...], label: int | None
+) -> None:
+    assert majority(votes) == label
+
+
+def test_the_alpha_of_consecutive_rounds_is_krippendorffs() -> None:
+    """The first two rounds differ on one of ten pairs, the last two on that one, too.
+
+    Observed 2 / 20, expected 2 * 9 * 11 / (20 * 19), alpha 160 / 198.
+    """
+    votes = [(1, int(pair > 0), 1) for pair in range(5)] + [(0, 0, 0)] * 5
+    assert alphas_of_rounds(votes, 3) == pytest.approx([160 / 198, 160 / 198])
+    assert alphas_of_rounds([*votes, (1, None, None)], 3) == pytest.approx([160 / 198] * 2)
+
+
+@pytest.mark.parametrize("votes", [[], [(1, 1)], [(1, None), (0, None)]])
+def test_without_two_labels_that_differ_alpha_is_undefined(
+    votes: list[tuple[int | None, ...]],
+) -> None:
+    assert alphas_of_rounds(votes, 2) == [None]
+
+
+def test_ordered_grades_have_an_ordinal_alpha_with_its_interval() -> None:
+    pairs = [(f"q{number}", "c") for number in range(40)]
+    first = {pair: number % 4 for number, pair in enumerate(pairs)}
+    near = {
+        pair: min(grade + (number % 5 == 0), 3)
+        for number, (pair, grade) in enumerate(first.items())
+    }
+    found = agreement({"a": first, "b": near}, 3)
+    ratings = np.array([list(first.values()), list(near.values())], np.float64)
+    assert found.alpha.mean == krippendorff_alpha(ratings, "ordinal")
+    assert found.alpha.low < found.alpha.mean < found.alpha.high <= 1
+    assert agreement({"a": first, "b": near}, 3) == found
+
+
+def _grades(*people: Sequence[int]) -> Grades:
+    return {
+        f"by {number}": {("q", f"c{item}"): grade for item, grade in enumerate(grades)}
+        for number, grades in enumerate(people)
+    }
+
+
+def test_agreement_is_that_worked_out_by_hand() -> None:
+    found = agreement(_grades((1, 0, 1), (1, 0, 0, 1)))
+    assert (found.annotators, found.pairs) == (("by 0", "by 1"), 3)
+    (two,) = found.each_two
+    assert two.pairs == 3
+    assert two.equal == pytest.approx(2 / 3)
+    # One disagreement; by chance 3 pairs x (2/3 x 1/3 + 1/3 x 2/3) = 4/3 agree, and 5/3 do not.
+    assert two.kappa.mean == pytest.approx(1 - 1 / (5 / 3))
+    # Three ones and three zeros: Do = 2/6, De = 2 x 3 x 3 / (6 x 5).
+    assert found.alpha.mean == pytest.approx(1 - (2 / 6) / (18 / 30))
+
+
+def test_kappa_weighs_by_the_scale_where_a_grade_was_never_given() -> None:
+    (two,) = agreement(_grades((0, 0, 1, 3), (0, 1, 1, 0)), 3).each_two
+    # Squares of 1 and 3; by chance (2 x 2 x 1 + 1 x 2 x 1 + 1 x 2 x 9 + 1 x 2 x 4) / 4 = 8.
+    assert two.kappa.mean == pytest.approx(1 - (1 + 9) / 8)
+
+
+def test_annotators_without_a_common_pair_are_not_compared() -> None:
+    found = agreement({"a": {("q", "c"): 1}, "b": {("q", "d"): 1}})
+    assert (found.pairs, found.each_two) == (0, ())
+    assert math.isnan(found.alpha.mean)

@@ -1,7 +1,4 @@
-"""Laws that every registered study keeps.
-
-Covers `tasks.studies._study`.
-"""
+"""Laws that every registered study keeps."""
 
 from collections.abc import Sequence
 from pathlib import Path

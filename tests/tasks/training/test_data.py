@@ -25,23 +25,18 @@ NAMES = ["train"] * 20 + ["test"] * 10 + ["dev"] * 10  # parts of the leaderboar
 
 
 def benchmark_of(pairs: list[tuple[str, Code]]) -> Benchmark:
-    queries = {query.query_id: query for query in (Query.of(text) for text, _ in pairs)}
-    codes = {code.code_id: code for _, code in pairs}
-    labels = {
-        (Query.of(text).query_id, code.code_id): {
-            "query_id": Query.of(text).query_id, "code_id": code.code_id,
-            "origin": "people", "relevance": 1.0,
-        }
-        for text, code in pairs
-    }  # fmt: skip
-    given_labels = [type(forty_queries().labels[0])(**label) for label in labels.values()]
-    return forty_queries().model_copy(
-        update={
-            "queries": tuple(queries.values()),
-            "codes": tuple(codes.values()),
-            "labels": tuple(given_labels),
-        }
-    )
+    asked = [(Query.of(text), code) for text, code in pairs]
+    usual = forty_queries()
+    labels = [
+        usual.labels[0].model_copy(
+            update={"query_id": query.query_id, "code_id": code.code_id, "relevance": 1.0}
+        )
+        for query, code in asked
+    ]
+    queries = {query.query_id: query for query, _ in asked}
+    codes = {code.code_id: code for _, code in asked}
+    update = {"queries": (*queries.values(),), "codes": (*codes.values(),), "labels": (*labels,)}
+    return usual.model_copy(update=update)
 
 
 def texts_of(found: TrainingData) -> list[set[str]]:
@@ -64,7 +59,7 @@ def test_a_split_has_the_ratio_and_keeps_queries_or_repositories_whole(split_by:
                 ),
             )
             for query in range(60)
-            for n in range(1 + query % 30)
+            for n in range(1 + query % 6)
         ]
     )
     settings = TrainingSettings(split_by=split_by)
@@ -176,17 +171,16 @@ def test_a_benchmark_to_test_on_takes_the_place_of_the_own_test_queries(tmp_path
         read_training_data(tmp_path / "d", USUAL, tmp_path / "no")
 
 
-def labelled(label: int) -> list[dict[str, Any]]:
-    return [line | {"label": label} for line in rows(30)]
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (rows(1), "0 training pairs of a query and a right code are too few to train by"),
         (rows(5), "0 dev pairs of a query and a right code are too few"),
         ([line | {"query": "one"} for line in rows(30)], "too few to train by"),
-        (labelled(0), r"holds no pairs of a query and its code \(30 x pair labelled 0\)"),
+        (
+            [line | {"label": 0} for line in rows(30)],
+            r"holds no pairs of a query and its code \(30 x pair labelled 0\)",
+        ),
         ([], "holds no pairs"),
         ([{"query": "q"}], "q"),
     ],

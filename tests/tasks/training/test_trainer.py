@@ -1,4 +1,4 @@
-"""The trainer against the same computation in plain PyTorch; killed and resumed runs.
+"""The losses against loops over pairs; the trainer against plain PyTorch; killed and resumed runs.
 
 Covers `tasks.training.job`, `tasks.training._tower`.
 """
@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf, log
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from sentence_transformers.sentence_transformer.data_collator import (
 )
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from infra.errors import EncoderError, TrainingError
 from infra.records import Code
@@ -31,10 +33,78 @@ from tasks.search.scores import in_memory
 from tasks.training import trainer
 from tasks.training._tower import Tower
 from tasks.training.job import History, TrainingJob, TrainingProgress
-from tasks.training.recipes import RECIPES
-from tasks.training.trainer import dev_evaluator, train, with_names_as_queries
+from tasks.training.recipes import RECIPES, Recipe
+from tasks.training.trainer import PairLoss, dev_evaluator, train, with_names_as_queries
 from tests.tasks.training.plain import LOOPS, Batch, PlainTraining, flat
 from tests.tasks.training.world import checkpoint, inputs_of, job_of, vectors_of
+
+# (query, code) of five pairs: the second and the fourth have one query, it and the fifth one code.
+LABELS = torch.tensor([[0, 0], [1, 1], [2, 2], [1, 3], [3, 1]])
+OTHERS = {(1, 3), (3, 1), (1, 4), (4, 1)}
+
+
+class Given(nn.Module):
+    """A model whose vectors are given."""
+
+    def forward(self, features: dict[str, Any]) -> dict[str, Any]:
+        return {"sentence_embedding": features["vectors"]}
+
+
+def loss_of(recipe: Recipe, labels: Tensor, *vectors: Tensor) -> Tensor:
+    loss: Tensor = PairLoss(Given(), recipe)([{"vectors": each} for each in vectors], labels)  # type: ignore[arg-type]
+    return loss
+
+
+def plain(recipe: Recipe, similar: Tensor, others: set[tuple[int, int]]) -> float:
+    """Return the loss, by loops over pairs."""
+    number, losses = len(similar), []
+    for own in range(number):
+        wrong = [j for j in range(number) if j != own and (own, j) not in others]
+        mine = float(similar[own, own])
+        if recipe.loss == "softmax":
+            each = [recipe.scale * float(similar[own, j]) for j in [own, *wrong]]
+            losses.append(float(torch.tensor(each).logsumexp(0)) - recipe.scale * mine)
+        elif recipe.loss == "hardest-margin":
+            hardest = max((float(similar[own, j]) for j in wrong), default=0.0)
+            losses.append(max(0.0, recipe.margin - mine + max(0.0, hardest)))
+        else:
+            after = [(own + step) % number for step in range(1, number)]
+            queries = [i for i in after if (i, own) not in others]
+            other = float(similar[queries[0], own]) if queries else -inf
+            losses.append(max(0.0, recipe.margin - mine + other))
+    return sum(losses) / number
+
+
+@pytest.mark.parametrize("similarity", ["product", "cosine"])
+@pytest.mark.parametrize("loss", ["softmax", "hardest-margin", "random-margin"])
+def test_a_loss_is_that_of_loops_without_other_answers(loss: str, similarity: str) -> None:
+    recipe = RECIPES["codexglue"].model_copy(
+        update={"loss": loss, "scale": 2.0, "margin": 0.7, "similarity": similarity}
+    )
+    generator = torch.Generator().manual_seed(1)
+    for rows in ([0, 1, 2, 3, 4], [4, 2, 0], [1, 3], [1, 3, 4], [0, 3], [2]):
+        queries, codes = (
+            torch.randn(len(rows), 3, generator=generator, requires_grad=True) for _ in range(2)
+        )
+        here = {
+            (i, j) for i, one in enumerate(rows) for j, other in enumerate(rows)
+            if (one, other) in OTHERS
+        }  # fmt: skip
+        found = loss_of(recipe, LABELS[rows], queries, codes)
+        sides = [queries.detach(), codes.detach()]
+        asked, answers = map(normalize, sides) if similarity == "cosine" else sides
+        assert found.item() == pytest.approx(plain(recipe, asked @ answers.T, here), abs=1e-5), rows
+        found.backward()  # type: ignore[no-untyped-call]
+        assert queries.grad is not None
+        assert torch.isfinite(queries.grad).all()
+
+
+def test_sixteen_right_codes_of_a_query_can_be_learnt() -> None:
+    labels = torch.tensor([[row // 16, row] for row in range(64)])
+    vectors = torch.eye(4).repeat_interleave(16, dim=0)
+    recipe = RECIPES["cosqa-plus"]
+    assert loss_of(recipe, labels, vectors, vectors).item() < 1e-3 < log(16)
+
 
 Trained = tuple[dict[str, Tensor], History]
 SMALL: dict[str, Any] = {"epochs": 3, "batch_size": 8, "learning_rate": 1e-3}
@@ -72,9 +142,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 def test_losses_and_weights_are_those_of_the_published_loop(
     encoder: str, recipe: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = checkpoint(encoder, tmp_path / "base", 256 if encoder == "codet5p" else 768)
+    base = checkpoint(encoder, tmp_path / "base", 64)
     inputs = inputs_of(
-        tmp_path, f"checkpoint:small={base}?like={encoder}", number=27, recipe=recipe,
+        tmp_path, f"checkpoint:small={base}?like={encoder}&dimension=64", number=27, recipe=recipe,
         batch_size=8, epochs=3,
     )  # fmt: skip
     batches: list[Batch] = []

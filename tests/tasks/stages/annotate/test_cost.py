@@ -66,7 +66,9 @@ def test_pairs_cost_the_mean_of_those_that_the_model_judged_here_with_its_interv
     found = expected(database, 100, settings())
     half = 1.96 * 100 * (50 * (20 / 19) ** 0.5) / 20**0.5
     assert found.tokens.expected == 15_000
-    assert (found.tokens.low, found.tokens.high) == pytest.approx((15_000 - half, 15_000 + half))
+    assert found.tokens.interval
+    ends = found.tokens.interval.low, found.tokens.interval.high
+    assert ends == pytest.approx((15_000 - half, 15_000 + half))
     assert found.usd
     assert found.usd.expected == pytest.approx(100 * (140 * 0.15e-6 + 10 * 0.6e-6))
     assert found.minutes
@@ -98,7 +100,7 @@ def test_few_pairs_and_pairs_of_unknown_tokens_say_nothing(database: Database) -
     assert built_in.tokens == Amount(expected=10 * 1_520)
     assert built_in.usd
     assert built_in.usd.expected == pytest.approx(10 * (1_300 * 0.15e-6 + 220 * 0.6e-6))
-    assert built_in.usd.low is None
+    assert built_in.usd.interval is None
     for number in range(19):
         store(database, number, 90)
     for number in range(20, 40):

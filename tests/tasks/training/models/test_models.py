@@ -1,13 +1,14 @@
 """Laws of the models that are trained from nothing.
 
-Covers `codesearchnet`, `_codesearchnet.py`, `deepcs`, `fasttext`, `layers`, `ncs`,
-`tasks.training.joint`, `tasks.training.model_text`, `tok_att`, `unif`.
+Covers `codesearchnet`, `fasttext`, `lstm`, `_layers`, `tasks.training.joint` and
+`tasks.training.model_text`.
 """
 
 import os
 import subprocess
 import sys
 from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,19 +27,14 @@ from tasks.training.model_text import (
     query_tokens,
     vocabulary,
 )
-from tasks.training.models import models, ncs
-from tasks.training.models._codesearchnet import Convolutions
-from tasks.training.models._fasttext import SIZE, fasttext
+from tasks.training.models import models
 from tasks.training.models._layers import (
     BidirectionalLstm,
-    WeightedMean,
     attended,
-    max_pooled,
 )
-from tasks.training.models.deepcs import DeepCs
-from tasks.training.models.ncs import Ncs
-from tasks.training.models.tok_att import TokAtt
-from tasks.training.models.unif import Unif
+from tasks.training.models.codesearchnet import Convolutions, NeuralBagOfWords, WeightedMean
+from tasks.training.models.fasttext import SIZE, Ncs, Unif, fasttext
+from tasks.training.models.lstm import DeepCs, TokAtt, max_pooled
 
 
 @pytest.mark.parametrize(
@@ -114,7 +110,7 @@ def test_the_bag_is_the_maximum_over_words_and_the_fusion_lies_within_tanh() -> 
 
 TEXTS = [["read", "json"], ["read", "mail"]] * 9
 PROGRAM = f"""
-from tasks.training.models._fasttext import fasttext
+from tasks.training.models.fasttext import fasttext
 found = fasttext({TEXTS}, 3, 1000)
 print(found.index_to_key, found["read"].tolist(), found["unheard"].tolist())
 """
@@ -189,7 +185,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[FastTextKeyedVectors]:
         kept.append(fasttext(texts, seed, buckets))
         return kept[-1]
 
-    monkeypatch.setattr(ncs, "fasttext", remembered)
+    monkeypatch.setattr("tasks.training.models.fasttext.fasttext", remembered)
     return kept
 
 
@@ -294,3 +290,48 @@ def test_tables_begin_with_fasttext_and_vectors_are_those_of_a_hand_computation(
     torch.testing.assert_close(query[0], (mail + json + read) / 3)
     torch.testing.assert_close(code[0], first * read + second * json)
     torch.testing.assert_close(code[1], read)
+
+
+BY_LANGUAGE = {
+    "go": "// Read it.\nfunc (r *Reader) ReadAll(n int) error {\n\treturn r.do(n)\n}",
+    "java": "@Override\npublic List<String> get(int n) throws E {\n  return own.get(n);\n}",
+    "javascript": "async readAll(n, m = 2) {\n  return await this.do(n);\n}",
+    "php": "public function readAll($n) {\n  return $this->do($n);\n}",
+    "python": '@cached("x")\nasync def read_all(n: A = f(2)) -> B:\n    end = n\n    return end',
+    "ruby": "def read_all(n)\n  ok?(n) ? a : b\nend",
+}
+
+
+def bag_of_words(codes: list[str]) -> NeuralBagOfWords:
+    recipe = NeuralBagOfWords.recipe.model_copy(update={"code_length": 20, "query_length": 5})
+    return NeuralBagOfWords.of(["read all"] * len(codes), codes, recipe).eval()
+
+
+def encoded(model: NeuralBagOfWords, codes: list[str]) -> torch.Tensor:
+    with torch.no_grad():
+        return model.forward(model.features(codes, "code"), "code")
+
+
+def test_each_language_has_an_encoder_of_its_own_and_all_share_that_of_queries(
+    tmp_path: Path,
+) -> None:
+    codes = [*BY_LANGUAGE.values(), BY_LANGUAGE["ruby"]]
+    model = bag_of_words(codes)
+    others = [f"code-{name}" for name in sorted(BY_LANGUAGE.keys() - {"ruby"})]
+    assert [*model.vocabularies] == ["query", "code", *others], "ruby is the most frequent"
+    together = encoded(model, codes)
+    for row, code in enumerate(codes):
+        torch.testing.assert_close(together[row], encoded(model, [code])[0])
+    with torch.no_grad():
+        model.tables["code-go"].zero_()
+    changed = (encoded(model, codes) != together).any(1).tolist()
+    assert changed == [True, *[False] * 6], "of Go alone"
+    model.save(tmp_path)
+    read = NeuralBagOfWords.load(tmp_path).eval()
+    torch.testing.assert_close(encoded(read, codes), encoded(model, codes))
+
+
+def test_code_of_one_language_has_one_encoder_whatever_a_few_texts_look_like() -> None:
+    model = bag_of_words([BY_LANGUAGE["python"]] * 150 + [BY_LANGUAGE["ruby"]])
+    assert [*model.vocabularies] == ["query", "code"]
+    assert encoded(model, [BY_LANGUAGE["go"], BY_LANGUAGE["python"]]).isfinite().all()

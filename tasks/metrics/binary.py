@@ -1,4 +1,4 @@
-"""Precision at a depth, average precision (MAP), and bpref."""
+"""Metrics of binary relevance: precision, recall, average precision, reciprocal ranks, bpref."""
 
 from typing import ClassVar
 
@@ -22,6 +22,34 @@ class Precision(Metric):
     def score(self, lists: JudgedLists) -> Values:
         """Return the precision of each query."""
         values: Values = np.count_nonzero(lists.relevance, axis=1) / self.depth
+        return values
+
+
+@metrics.register("Recall")
+class Recall(Metric):
+    """Share of all relevant codes that are among the first k results (trec_eval's recall)."""
+
+    needs_depth: ClassVar[bool] = True
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the recall of each query."""
+        values: Values = np.count_nonzero(lists.relevance, axis=1) / lists.relevant
+        return values
+
+
+@metrics.register("Answered")
+class Answered(Metric):
+    """1 where a relevant code is among the first k results, else 0.
+
+    Answered@k of Neural Code Search (Li et al. 2019, arXiv 1908.09804), there a count of
+    questions and here, as the mean, their share; trec_eval's success.
+    """
+
+    needs_depth: ClassVar[bool] = True
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return 1 or 0 for each query."""
+        values: Values = np.where(lists.relevance.any(axis=1), 1.0, 0.0)
         return values
 
 
@@ -54,6 +82,37 @@ class MAPFound(Metric):
         found = relevant.cumsum(axis=1)
         precision = found / np.arange(1, relevant.shape[1] + 1)
         values: Values = (precision * relevant).sum(axis=1) / np.maximum(relevant.sum(axis=1), 1)
+        return values
+
+
+@metrics.register("MRR")
+class MRR(Metric):
+    """1 / rank of the first relevant result, 0 where there is none (trec_eval's recip_rank)."""
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the reciprocal rank of each query."""
+        if not lists.relevance.shape[1]:
+            return np.zeros(len(lists.query_ids))
+        relevant = lists.relevance > 0
+        values: Values = relevant.any(axis=1) / (relevant.argmax(axis=1) + 1.0)
+        return values
+
+
+@metrics.register("MMRR")
+class MMRR(Metric):
+    """Mean over a query's relevant codes of 1 / (rank_i - (i - 1)), 0 for those not returned.
+
+    Mean multi-choice reciprocal rank (CoSQA+, arXiv 2406.11589v1, section 4.3 and appendix B):
+    rank_i is the i-th smallest rank of a relevant code. Taking i - 1 off each rank makes a list
+    that begins with all of a query's n relevant codes worth 1 for any n.
+    """
+
+    def score(self, lists: JudgedLists) -> Values:
+        """Return the mean adjusted reciprocal rank of each query."""
+        relevant = lists.relevance > 0
+        ranks = np.arange(1, relevant.shape[1] + 1)
+        adjusted = ranks - (relevant.cumsum(axis=1) - relevant)
+        values: Values = (relevant / adjusted).sum(axis=1) / lists.relevant
         return values
 
 

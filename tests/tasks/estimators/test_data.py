@@ -1,37 +1,34 @@
-"""Laws of the parts of estimators.
-
-Covers `measures`, `mmd_critic`, `random_samples`, `ranks`, `neighbours`.
-"""
-
-import math
-from itertools import islice
+"""Laws of measures, ranks, neighbours and vectors, and of what is computed once and kept."""
 
 import numpy as np
 import pytest
-from mmd_critic import MMDCritic
-from mmd_critic.kernels import RBFKernel
 
-from infra.errors import UnknownNameError
+from infra.errors import EstimationError, UnknownNameError
 from tasks.benchmarks.runs import Rankings
 from tasks.estimators import (
     MEASURES,
-    Estimate,
     EstimationData,
     Floats,
     PairVectors,
-    Positions,
-    Ranks,
+    _data,
+    check_vectors,
     measure_named,
     nearest,
     ranks_among,
 )
-from tasks.estimators.pace import prototypes
-from tasks.estimators.random_samples import RandomTest, RandomTraining
 from tasks.metrics import evaluate, metrics
+from tasks.search import exact
 from tasks.statistics import Values
-from tests.tasks.estimators.test_conformance import pairs
 
 RANKS = np.arange(1, 31)
+
+
+@pytest.fixture(autouse=True)
+def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks as small as the data of tests, which so has several."""
+    for module in (exact, _data):
+        monkeypatch.setattr(module, "QUERIES", 100)
+        monkeypatch.setattr(module, "CODES", 400)
 
 
 @pytest.mark.parametrize("name", [*MEASURES, "Answered@1", "Recall@3", "NDCG@5"])
@@ -61,97 +58,7 @@ def test_what_is_no_function_of_one_rank_is_refused(name: str) -> None:
     assert "MRR" in metrics
 
 
-def features(number: int, seed: int) -> Values:
-    return np.random.default_rng(seed).dirichlet(np.ones(4), number)
-
-
-def objective(values: Values, chosen: list[int], gamma: float) -> float:
-    """Return J(S) of Kim et al. (2016), term by term."""
-
-    def kernel(one: int, other: int) -> float:
-        return math.exp(-gamma * float(np.square(values[one] - values[other]).sum()))
-
-    towards = sum(kernel(row, taken) for row in range(len(values)) for taken in chosen)
-    among = sum(kernel(one, other) for one in chosen for other in chosen)
-    return 2 * towards / (len(values) * len(chosen)) - among / len(chosen) ** 2
-
-
-def test_each_prototype_makes_the_objective_as_high_as_can_be() -> None:
-    values = features(25, 0)
-    chosen: list[int] = []
-    for found in islice(prototypes(values, 2.0), 10):
-        rest = [row for row in range(25) if row not in chosen]
-        best = max(objective(values, [*chosen, row], 2.0) for row in rest)
-        chosen.append(found)
-        assert objective(values, chosen, 2.0) == pytest.approx(best, abs=1e-12)
-
-
-@pytest.mark.parametrize("gamma", [0.026, 5.0])
-def test_they_are_those_of_the_package_mmd_critic(gamma: float) -> None:
-    values = features(300, 1)
-    kernel = RBFKernel(sigma=1 / math.sqrt(2 * gamma))
-    wanted = MMDCritic(values, kernel, labels=np.arange(300)).select_prototypes(60)[1]
-    assert list(islice(prototypes(values, gamma), 60)) == wanted.tolist()
-
-
-@pytest.mark.parametrize("values", [np.ones((5, 3)), np.ones((1, 3)), features(7, 2)])
-def test_every_row_is_taken_once(values: Values) -> None:
-    assert sorted(prototypes(values, 0.026)) == list(range(len(values)))
-
-
-def test_the_kernel_is_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = list(prototypes(features(100, 3), 5.0))
-    monkeypatch.setattr("tasks.estimators.pace._CELLS_AT_ONCE", 700)
-    assert list(prototypes(features(100, 3), 5.0)) == whole
-
-
-TRAINING, TEST = pairs(300, 5), pairs(200, 6)
-TRUTH = 1 / ranks_among(TEST)
-
-
-def data(training: PairVectors = TRAINING) -> EstimationData:
-    return EstimationData.of_pairs(training, TEST)
-
-
-def test_all_queries_labelled_give_the_truth() -> None:
-    found = RandomTest().estimate(data(), budget=200, seed=7)
-    assert found.mean("MRR") == pytest.approx(TRUTH.mean(), abs=1e-12)
-
-
-def test_a_small_sample_is_far_too_high_for_its_codes_rank_among_themselves() -> None:
-    found = [RandomTest().estimate(data(), budget=10, seed=seed).mean("MRR") for seed in range(30)]
-    assert np.mean(found) > TRUTH.mean() + 0.2
-
-
-def test_each_query_is_as_likely_to_be_drawn_as_any_other() -> None:
-    drawn: list[int] = []
-
-    def label(rows: Positions) -> Ranks:
-        drawn.extend(rows)
-        return np.ones(len(rows), np.int64)
-
-    asked = EstimationData(TRAINING, TEST.queries, label)
-    for seed in range(400):
-        RandomTest().estimate(asked, budget=20, seed=seed)
-    times = np.bincount(drawn, minlength=200)  # 40 expected, standard deviation 6
-    assert times.min() > 15
-    assert times.max() < 65
-
-
-def test_as_many_training_pairs_as_there_are_queries_are_ranked_among_themselves() -> None:
-    one, other = (RandomTraining().estimate(data(), budget=1, seed=seed) for seed in (0, 1))
-    assert len(one.ranks) == 200
-    assert one.ranks.max() <= 200
-    assert one.mean("MRR") != other.mean("MRR")
-
-
-def test_where_there_are_fewer_training_pairs_all_are_taken_once() -> None:
-    few = TRAINING.rows(np.arange(50))
-    found = RandomTraining().estimate(data(few), budget=1, seed=0)
-    assert found.mean("MRR") == pytest.approx((1 / ranks_among(few)).mean(), abs=1e-12)
-
-
-@pytest.mark.parametrize(("number", "chosen"), [(1, 1), (40, 25), (900, 2_500), (9_000, 2_300)])
+@pytest.mark.parametrize(("number", "chosen"), [(1, 1), (40, 25), (90, 250), (900, 230)])
 def test_they_count_the_codes_that_score_at_least_as_high(number: int, chosen: int) -> None:
     queries, _ = drawn(number, number, 5)
     _, codes = drawn(number, number, 5)
@@ -181,18 +88,6 @@ def test_a_repeated_pair_ties_with_itself() -> None:
     assert ranks_among(pairs, np.array([0, 0, 0, 1, 2])).tolist() == [3, 3, 3, 1, 1]
 
 
-@pytest.mark.parametrize(("swapped", "published"), [(1, 0.9783), (2, 0.9565)])
-def test_the_human_study_has_23_codes_one_or_two_of_them_at_rank_2(
-    swapped: int, published: float
-) -> None:
-    """KAPE's human evaluation gives 22.5/23 and 22/23, so the pool of a list is the list."""
-    queries = np.eye(24)[:23]
-    for row in range(swapped):
-        queries[row, row], queries[row, 22 - row] = 0.6, 0.8
-    found = Estimate.of(ranks_among(PairVectors(queries, np.eye(24)[:23])))
-    assert round(found.mean("MRR"), 4) == published
-
-
 def plainly(queries: Floats, items: Floats) -> Values:
     """(n, m) cosines, rounded so that equal vectors tie whatever the order of summation."""
     left, right = queries.astype(float), items.astype(float)
@@ -213,7 +108,7 @@ def drawn(queries: int, items: int, dimension: int) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize(
     ("queries", "items", "dimension", "k"),
-    [(3, 7, 2, 3), (3, 7, 2, 7), (3, 7, 2, 50), (300, 500, 8, 10), (2_100, 9_000, 4, 5)],
+    [(3, 7, 2, 3), (3, 7, 2, 7), (3, 7, 2, 50), (30, 50, 8, 10), (210, 900, 4, 5)],
 )
 def test_they_are_those_of_a_full_sort(queries: int, items: int, dimension: int, k: int) -> None:
     asked, rows = drawn(queries, items, dimension)
@@ -237,3 +132,48 @@ def test_lengths_do_not_matter_and_double_precision_is_kept() -> None:
     found = nearest(asked, np.array([[10.0, 0.0], [0.0, 0.1]]), 2)
     assert found.similarities == pytest.approx(np.array([[0.8, 0.6]]), abs=1e-15)
     assert found.rows.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_row_that_is_no_vector_is_named(bad: float) -> None:
+    vectors = np.ones((5, 3), np.float32)
+    vectors[3, 1] = bad
+    with pytest.raises(EstimationError, match=r"test queries: 1 of 5 rows .* row 3 first"):
+        check_vectors("test queries", vectors)
+
+
+def test_a_row_of_zeros_has_no_direction() -> None:
+    with pytest.raises(EstimationError, match="2 of 2 rows"):
+        PairVectors(np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("training", "queries", "message"), [(0, 1, "no training pairs"), (1, 0, "no queries")]
+)
+def test_an_estimate_needs_both_sides(training: int, queries: int, message: str) -> None:
+    pairs = PairVectors(np.ones((training, 2)), np.ones((training, 2)))
+    with pytest.raises(EstimationError, match=message):
+        EstimationData.of_pairs(pairs, PairVectors(np.ones((queries, 2)), np.ones((queries, 2))))
+
+
+def random_data(number: int) -> EstimationData:
+    generator = np.random.default_rng(0)
+    rows = [generator.standard_normal((number, 4)) for _ in range(4)]
+    return EstimationData.of_pairs(PairVectors(*rows[:2]), PairVectors(*rows[2:]))
+
+
+def test_few_neighbours_are_the_first_of_many_in_either_order() -> None:
+    few_first, many_first = random_data(50), random_data(50)
+    few, _ = few_first.neighbour_ranks(2), many_first.neighbour_ranks(9)
+    assert np.array_equal(many_first.neighbour_ranks(2), few)
+    assert np.array_equal(few_first.neighbour_ranks(9), many_first.neighbour_ranks(9))
+    assert few_first.nearest(3).rows.shape == (50, 3)
+
+
+def test_probabilities_are_a_softmax_over_the_ten_best_codes() -> None:
+    data = random_data(30)
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (
+        data.queries.astype(float), data.training.codes.astype(float))]  # fmt: skip
+    best = -np.sort(-(unit[0] @ unit[1].T), axis=1)[:, :10]
+    expected = np.exp(best) / np.exp(best).sum(axis=1, keepdims=True)
+    assert data.probabilities == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""CodeSearchNet's annotation statistics: grades by language, their agreement, right answers."""
+"""Figures of published files: CodeSearchNet's annotations, Neural Code Search's score sheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,6 +7,7 @@ from math import isnan
 from tasks.inputs.challenge import Grade, Grades, is_right, read_grades
 from tasks.statistics.agreement import cohen_kappa
 from tasks.studies import Evidence, Figure, have, studies
+from tasks.suites.neural_code_search import read_score_sheet, score_sheet
 
 _NAMES = {"javascript": "JavaScript", "php": "PHP"}
 
@@ -60,3 +61,20 @@ def _counts(
 
 def _row(name: str, counts: Mapping[str, int]) -> Iterator[Figure]:
     return (Figure(row=name, column=column, value=n) for column, n in counts.items())
+
+
+@studies.register("neural-code-search")
+def neural_code_search(evidence: Evidence) -> Sequence[Figure]:
+    """Return the figures of each method of the sheet."""
+    scores = score_sheet(read_score_sheet(have(evidence.score_sheet)))
+    return [
+        figure
+        for method, row in scores.items()
+        for figure in (
+            *(
+                Figure(row=method, column=f"Answered@{depth}", value=number, n=row.questions)
+                for depth, number in row.answered.items()
+            ),
+            Figure(row=method, column="MRR", value=row.reciprocal_rank, n=row.questions),
+        )
+    ]

@@ -1,29 +1,77 @@
-"""Neural Code Search: fastText vectors of words, weighted by TF-IDF (Sachdev et al. 2018).
+"""NCS and UNIF: fastText vectors (Bojanowski et al. 2017), learned from a corpus and nothing else.
 
-Of code the paper takes words of names, calls, literals and comments; here it is all words. The rule
-of its second pass ("NCS_postrank") is not published; this encoder fused with another method
-(``bm25+NAME``) is such a pass. Vectors are learned from the searched code base, and from no query.
+Neural Code Search (Sachdev et al. 2018) weighs them by TF-IDF. Of code the paper takes words of
+names, calls, literals and comments; here it is all words. The rule of its second pass
+("NCS_postrank") is not published; this encoder fused with another method (``bm25+NAME``) is such a
+pass. Vectors are learned from the searched code base, and from no query. UNIF (Cambronero et al.
+2019) trains them on, with attention over code.
 """
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import log
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from tokenizers import Tokenizer
+from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 from torch.nn.utils.rnn import pad_sequence
 
+from infra.text import words
 from tasks.encoders import Kind
 from tasks.training.joint import Features, JointModel
+from tasks.training.model_text import PADDING, UNKNOWN
 from tasks.training.models import models
-from tasks.training.models._fasttext import SIZE, fasttext, ngrams, words_of
-from tasks.training.models._layers import WEIGHTS
+from tasks.training.models._layers import MARGIN_RECIPE, WEIGHTS, TokenModel, attended
 from tasks.training.recipes import Recipe
+
+if TYPE_CHECKING:
+    from gensim.models.fasttext import FastTextKeyedVectors
+
+
+SIZE = 100
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text; of one without a word `UNKNOWN`."""
+    return words(text) or [UNKNOWN]
+
+
+def fasttext(texts: Sequence[list[str]], seed: int, buckets: int) -> "FastTextKeyedVectors":
+    """Return vectors of the words of texts, and of their n-grams: skip-gram, fastText's defaults.
+
+    Args:
+        texts: Their words, at least one in all.
+        seed: Of first vectors and samples.
+        buckets: Rows of the table that n-grams share.
+    """
+    from gensim.models import FastText  # noqa: PLC0415 - takes a second
+
+    most = max(Counter(chain.from_iterable(texts)).values())
+    return FastText(
+        sentences=texts,
+        sg=1,
+        vector_size=SIZE,
+        alpha=0.05,
+        epochs=5,
+        min_count=min(5, most),  # a small corpus has words, too
+        sample=1e-4,
+        bucket=buckets,
+        seed=seed,
+        workers=1,  # several would race
+    ).wv
+
+
+def ngrams(word: str, buckets: int) -> list[int]:
+    """Return the rows of ``vectors_ngrams`` whose mean is the vector of an unknown word."""
+    from gensim.models.fasttext import ft_ngram_hashes  # noqa: PLC0415 - as above
+
+    return list(ft_ngram_hashes(word, 3, 6, buckets))
 
 
 @models.register("ncs")
@@ -100,3 +148,40 @@ class Ncs(JointModel):
         """Return the model that `save` wrote."""
         known = json.loads((folder / "words.json").read_text("utf-8"))
         return cls(known, **load_file(folder / WEIGHTS))
+
+
+@models.register("unif")
+class Unif(TokenModel):
+    """A query is the mean of its words' vectors, a code a mean weighted by attention.
+
+    A word's weight is the softmax, over the code's words, of the product of its vector and a
+    learned one. Each side has its table.
+    """
+
+    recipe = MARGIN_RECIPE
+    dimension = SIZE
+    fields: ClassVar = {"query": {"query": words}, "code": {"code": words}}
+
+    def __init__(self, vocabularies: Mapping[str, Tokenizer]) -> None:
+        super().__init__(vocabularies)
+        self.query, self.code = self.table("query", SIZE), self.table("code", SIZE)
+        self.attention = nn.Linear(SIZE, 1, bias=False)
+
+    @classmethod
+    def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
+        """Return a model whose tables hold fastText vectors of both sides' words."""
+        model = super().of(queries, codes, recipe)
+        texts = [words_of(text) for text in (*queries, *codes)]
+        found = fasttext(texts, recipe.seed, recipe.buckets)
+        for side, table in (("query", model.query), ("code", model.code)):
+            for word, row in model.vocabularies[side].get_vocab().items():
+                table.weight.data[row] = torch.tensor(found[word])
+        return model
+
+    def forward(self, features: Features, kind: Kind) -> Tensor:
+        """Return (texts, 100) vectors."""
+        mask = features[kind] != PADDING
+        if kind == "query":
+            return attended(self.query(features[kind]), 0.0 * mask, mask)
+        vectors = self.code(features[kind])
+        return attended(vectors, self.attention(vectors).squeeze(2), mask)

@@ -1,5 +1,6 @@
-"""Laws of the mean with a control variate: it covers, and is never wider than the sample alone."""
+"""Laws of means of samples: intervals cover, and what is known of all items narrows them."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -7,13 +8,69 @@ import pytest
 
 from infra.errors import EstimationError
 from tasks.statistics import Values
-from tasks.statistics.control_variate import controlled_mean
-from tasks.statistics.sampling import DIFFERENCES, SCORES, Scale, sample_mean
+from tasks.statistics.sampling import (
+    DIFFERENCES,
+    SCORES,
+    Scale,
+    Spread,
+    controlled_mean,
+    corrected_mean,
+    sample_mean,
+)
+
+
+def test_a_sample_s_interval_is_that_computed_by_hand() -> None:
+    # variance 1/6 of the four, with 0 and 1 imagined (3/6 + 0.25 + 0.25) / 5 = 0.2; N = 10
+    found = sample_mean(np.array([1, 0, 0.5, 0.5]), 10)
+    half = 3.182446305 * math.sqrt(0.2 / 4 * 0.6)
+    assert (found.mean, found.level) == (0.5, 0.95)
+    assert (found.low, found.high) == (0.0, 1.0)  # cut at the ends of the scale
+    assert Spread(1 / 6, 0.5).half_width(4, 10, level=0.95) == pytest.approx(half, abs=1e-9)
+
+
+def test_differences_have_the_plain_t_interval() -> None:
+    values = np.array([0.5, -0.5, 0.0, 0.25, 0.25])
+    found = sample_mean(values, 1_000, level=0.9, scale=DIFFERENCES)
+    half = 2.131846786 * math.sqrt(values.var(ddof=1) / 5 * 0.995)
+    assert (found.low, found.high) == pytest.approx((0.1 - half, 0.1 + half), abs=1e-9)
+
+
+@pytest.mark.parametrize(("scale", "low"), [(SCORES, 0.0), (DIFFERENCES, -1.0)])
+def test_one_value_says_nothing_of_the_spread(scale: Scale, low: float) -> None:
+    found = sample_mean(np.array([0.7]), 50, scale=scale)
+    assert (found.low, found.mean, found.high) == (low, 0.7, 1.0)
+
+
+@pytest.mark.parametrize("scale", [SCORES, DIFFERENCES])
+def test_equal_values_do_not_prove_that_all_items_are_equal(scale: Scale) -> None:
+    found = sample_mean(np.full(50, 0.0), 5_000, scale=scale)
+    assert 3 / 50 / 2 < found.high < 3 / 50  # no success in n: at most about 3 / n
+
+
+@pytest.mark.parametrize(
+    ("values", "population", "message"),
+    [
+        ([], 5, "no values"),
+        ([0.1, 0.2], 1, "2 values are no sample of 1 items"),
+        ([0.1, math.nan], 5, "value 2 is nan"),
+        ([1.5], 5, "value 1 is 1.5"),
+    ],
+)
+def test_what_is_no_sample_is_refused(values: list[float], population: int, message: str) -> None:
+    with pytest.raises(EstimationError, match=message):
+        sample_mean(np.array(values), population)
+
+
+def test_all_items_leave_no_doubt() -> None:
+    values, covariate = np.array([0.1, 0.9, 0.4]), np.array([0.2, 0.8, 0.5])
+    for found in (sample_mean(values, 3), controlled_mean(values, covariate, 0.5, 3).interval):
+        assert found.low == found.mean == found.high == pytest.approx(1.4 / 3)
+
 
 WIDE = Scale(-100.0, 100.0, skewed=False)
 
 
-def test_a_case_computed_by_hand() -> None:
+def test_a_control_variate_s_case_is_that_computed_by_hand() -> None:
     values, covariate = np.array([1, 0, 0.5, 0.5]), np.array([0.8, 0.2, 0.4, 0.6])
     found = controlled_mean(values, covariate, 0.6, 10)
     # lambda = 0.3 / 0.2; residuals .05 -.05 .15 -.15, leverages .7 .7 .3 .3
@@ -81,12 +138,6 @@ def test_a_covariate_that_cannot_help_has_no_weight(
     found = controlled_mean(np.array(values), np.array(covariate), 0.5, 100)
     assert (found.weight, found.left) == (0.0, 1.0)
     assert found.interval == sample_mean(np.array(values), 100)
-
-
-def test_all_items_leave_no_doubt() -> None:
-    values, covariate = np.array([0.1, 0.9, 0.4]), np.array([0.2, 0.8, 0.5])
-    found = controlled_mean(values, covariate, 0.5, 3).interval
-    assert found.low == found.mean == found.high == pytest.approx(1.4 / 3)
 
 
 @pytest.mark.parametrize(
@@ -176,3 +227,55 @@ def test_so_does_that_of_a_difference(size: int, kinship: float) -> None:
     share, bias, _ = coverage(two_models(1_000, kinship, 0.3, 5), size, 2_000, DIFFERENCES)
     assert 0.93 <= share <= 0.97
     assert abs(bias) < 0.01
+
+
+ITEMS = 4_000
+
+
+def labels_that_err(seed: int, *, missed: float = 0.1, false: float = 0.05) -> tuple[Values, ...]:
+    """Return (items,) true labels, and those of agents that err at these rates."""
+    generator = np.random.default_rng(seed)
+    true = (generator.random(ITEMS) < 0.3).astype(np.float64)
+    errs = generator.random(ITEMS) < np.where(true == 1, missed, false)
+    return true, np.where(errs, 1 - true, true)
+
+
+def test_the_corrected_mean_is_ppi_plus_plus() -> None:
+    ppi_py = pytest.importorskip("ppi_py", reason="the extra 'interchange' is not installed")
+    true, labelled = labels_that_err(0)
+    sample, rest = slice(0, 300), slice(300, None)
+    found = corrected_mean(true[sample], labelled[sample], float(labelled.mean()), ITEMS)
+    # The library takes the variance over all items in place of the sample's.
+    covariance = np.cov(true[sample], labelled[sample])
+    tuned = covariance[0, 1] / ((1 + 300 / (ITEMS - 300)) * covariance[1, 1])
+    (theirs,) = ppi_py.ppi_mean_pointestimate(
+        true[sample], labelled[sample], labelled[rest], lam=tuned
+    )
+    assert found.mean == pytest.approx(float(theirs), abs=1e-12)
+    low, high = ppi_py.ppi_mean_ci(true[sample], labelled[sample], labelled[rest], alpha=0.05)
+    # Theirs is wider: it is of the items' source, and ours of these items.
+    width = found.high - found.low
+    assert width == pytest.approx(float(high[0] - low[0]), rel=0.15)
+
+
+def test_intervals_cover_the_truth_and_are_narrower_than_the_samples() -> None:
+    covered, widths, alone = 0, 0.0, 0.0
+    for seed in range(500):
+        true, labelled = labels_that_err(seed)
+        sample = np.random.default_rng([seed, 1]).choice(ITEMS, 300, replace=False)
+        found = corrected_mean(true[sample], labelled[sample], float(labelled.mean()), ITEMS)
+        covered += found.low <= true.mean() <= found.high
+        widths += found.high - found.low
+        of_sample = sample_mean(true[sample], ITEMS)
+        alone += of_sample.high - of_sample.low
+    assert 0.93 <= covered / 500 <= 0.97
+    assert widths < 0.7 * alone
+
+
+def test_a_sample_without_an_error_does_not_show_that_there_is_none() -> None:
+    true = np.array([1.0] * 7 + [0.0] * 21)
+    found = corrected_mean(true, true, 0.25, 10_000)
+    assert found.mean == 0.25
+    # As the rule of three has it: up to 3 of 28 may err.
+    assert found.low == pytest.approx(0.25 - 3 / 28, abs=0.01)
+    assert found.high == pytest.approx(0.25 + 3 / 28, abs=0.01)

@@ -1,21 +1,32 @@
-"""The lexical baselines as published, against plain computations.
+"""Scores of the lexical methods against plain computations, and bm25's against the library bm25s.
 
-Covers `tasks.retrievers.lucene`, `tasks.retrievers._lucene`, `tasks.retrievers.elasticsearch` and
-`tasks.retrievers.bow_sklearn`.
+Covers `tasks.retrievers._words` and the methods, but bag-of-words.
 """
 
+import logging
+import os
+import random
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from math import log, sqrt
 
+import bm25s
+import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from infra.records import Code, Query
 from infra.text import words
-from tasks.retrievers._lucene import Pieces, stored_length
+from tasks.benchmarks.runs import NOTHING
+from tasks.retrievers import Retriever
+from tasks.retrievers._words import Pieces, stored_length
+from tasks.retrievers.bm25 import BM25
 from tasks.retrievers.bow_sklearn import BowSklearn
 from tasks.retrievers.elasticsearch import Elasticsearch
 from tasks.retrievers.lucene import Lucene
+from tasks.retrievers.tf_idf import TfIdf
 
 TEXTS = [
     "def read_json(path):\n    # Read a JSON file, read it whole\n    return json.load(path)",
@@ -62,14 +73,14 @@ def test_lengths_are_kept_as_small_floats() -> None:
 def plain_bm25(question: str, text: str) -> float:
     documents = [standard_words(each) for each in TEXTS]
     mean = sum(map(len, documents)) / len(documents)
-    words = standard_words(text)
+    said = standard_words(text)
     score = 0.0
     for word in standard_words(question):
         has = sum(word in each for each in documents)
         if has:
             idf = log(1 + (len(TEXTS) - has + 0.5) / (has + 0.5))
-            tf = words.count(word)
-            score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * stored_length(len(words)) / mean))
+            tf = said.count(word)
+            score += idf * tf / (tf + 1.2 * (0.25 + 0.75 * stored_length(len(said)) / mean))
     return score
 
 
@@ -83,16 +94,36 @@ def plain_bow(question: str, text: str) -> float:
     return sum(asked[word] * said[word] for word in asked) / length if length else 0.0
 
 
-@pytest.mark.parametrize(("method", "plain"), [(Lucene, plain_bm25), (BowSklearn, plain_bow)])
-def test_scores_are_those_of_a_plain_computation(method: type[Lucene], plain: object) -> None:
+def plain_tf_idf(question: str, text: str) -> float:
+    documents = [set(words(each)) for each in TEXTS]
+
+    def weigh(some: str) -> dict[str, float]:
+        weights = {
+            word: (1 + log(number)) * log(len(TEXTS) / sum(word in each for each in documents))
+            for word, number in Counter(words(some)).items()
+            if any(word in each for each in documents)
+        }
+        length = sqrt(sum(weight**2 for weight in weights.values())) or 1.0
+        return {word: weight / length for word, weight in weights.items()}
+
+    asked, said = weigh(question), weigh(text)
+    return sum(asked.get(word, 0.0) * weight for word, weight in said.items())
+
+
+@pytest.mark.parametrize(
+    ("method", "plain"),
+    [(Lucene, plain_bm25), (BowSklearn, plain_bow), (TfIdf, plain_tf_idf)],
+)
+def test_scores_are_those_of_a_plain_computation(
+    method: type[Retriever], plain: Callable[[str, str], float]
+) -> None:
     codes = [Code.of(text) for text in TEXTS]
-    assert callable(plain)
     for question in filter(None, QUESTIONS):
         rankings = method().rank([Query.of(question)], codes, len(codes))
         found = {code: score for _, code, score in rankings.rows()}
         for code, text in zip(codes, TEXTS, strict=True):
             expected = plain(question, text)
-            if expected or plain is plain_bow:  # Lucene returns no other documents
+            if expected or plain is plain_bow:  # the others return no other documents
                 assert found.pop(code.code_id) == pytest.approx(expected, rel=1e-6, abs=1e-9)
         assert not found
 
@@ -167,3 +198,77 @@ def test_codes_without_a_word_tie(method: type[Lucene], ranked: int) -> None:
     rankings = method().rank([Query.of("sort a list")], codes, 3)
     assert rankings.scores.ravel().tolist() == [0, 0, 0]
     assert len(list(rankings.rows())) == ranked
+
+
+def test_a_word_that_all_codes_have_ranks_none_of_them() -> None:
+    codes = [Code.of(f"def {text}") for text in ("read json file", "sortList(items)", "read_items")]
+    rows = TfIdf().rank([Query.of("def sort"), Query.of("def")], codes, 4).rows()
+    assert [code for _, code, _ in rows] == [codes[1].code_id]
+
+
+DRAWN = random.Random(5)
+WORDS = [*"abcdefghij", "readFile", "READ", "Größe_2", "größe"]
+MANY = [" ".join(DRAWN.choices(WORDS, k=DRAWN.randint(1, 90))) for _ in range(300)]
+ASKED = ["a a b a", "read the größe", "j readfile file 2 i", "nothing known", "2"]
+
+
+def test_scores_and_ranks_are_those_of_bm25s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.retrievers._words._TEXTS_AT_ONCE", 70)
+    codes = sorted((Code.of(text) for text in {*MANY}), key=lambda code: code.code_id)
+    found = BM25().rank([Query.of(text) for text in ASKED], codes, 40)
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    index.index([words(code.text) for code in codes], show_progress=False)
+    for row, text in enumerate(ASKED):
+        known = [word for word in words(text) if word in index.vocab_dict]
+        scores = index.get_scores(known) if known else np.zeros(len(codes), np.float32)
+        order = np.argsort(-scores, kind="stable")[:40]
+        ranked = np.where(scores[order] > 0, order, NOTHING)
+        assert found.codes[row].tolist() == ranked.tolist(), text
+        assert found.scores[row].tolist() == scores[order].tolist(), text
+
+
+def test_a_system_that_does_not_tell_a_processes_cores_ranks_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS
+    found = BM25().rank([Query.of("a")], [Code.of("a b")], 1)
+    assert found.codes.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_an_error_ends_the_ranking_before_the_other_queries(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    asked: list[int] = []
+
+    def fail(*_: object) -> None:
+        asked.append(1)
+        time.sleep(0.01)
+        raise error
+
+    monkeypatch.setattr("tasks.retrievers._words.best", fail)
+    with pytest.raises(error):
+        BM25().rank([Query.of(f"a {n}") for n in range(500)], [Code.of("a b")], 1)
+    assert len(asked) < 250
+
+
+class Columns(list[Code]):
+    """Codes of which nothing is to be read but two columns."""
+
+    def ordered(self) -> "Columns":
+        return Columns(sorted(list.__iter__(self), key=lambda code: code.code_id))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        return pa.chunked_array([[getattr(code, name)] for code in list.__iter__(self)])
+
+    def __iter__(self) -> Iterator[Code]:
+        raise AssertionError("a record is made")
+
+
+def test_codes_in_columns_are_read_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.retrievers._words._TEXTS_AT_ONCE", 2)
+    codes = [Code.of(text) for text in MANY[:7]]
+    queries = [Query.of(text) for text in ASKED]
+    found = list(BM25().rank(queries, Columns(codes), 5).rows())
+    assert found == list(BM25().rank(queries, codes, 5).rows())

@@ -1,4 +1,4 @@
-"""The base of CodeSearchNet's joint embeddings.
+"""CodeSearchNet's joint embeddings, a model for each of its encoders.
 
 Husain et al. 2019, section 4, and the code published with it: one query encoder, and a code encoder
 for each language of the training code, all trained together. A text's language is that of its
@@ -21,14 +21,15 @@ from infra.languages import language_of
 from tasks.encoders import Kind
 from tasks.training.joint import Features
 from tasks.training.model_text import PADDING, code_tokens, ids, query_tokens, vocabulary
-from tasks.training.models._layers import TokenModel, WeightedMean
+from tasks.training.models import models
+from tasks.training.models._layers import BidirectionalLstm, TokenModel
 from tasks.training.recipes import Recipe
 
 SIZE = 128
 DROPOUT = 0.1
 _MAIN = "code"  # the field of the most frequent language; of others it has their name behind
 _LEAST_SHARE = 0.01
-RECIPE = Recipe(
+_RECIPE = Recipe(
     name="codesearchnet",
     source="Husain et al. 2019, CodeSearchNet, and its code",
     similarity="product",
@@ -49,7 +50,7 @@ RECIPE = Recipe(
 class CodeSearchNetModel(TokenModel):
     """Vectors of tokens, layers over them, and their learned weighted mean, for each side."""
 
-    recipe = RECIPE
+    recipe = _RECIPE
     dimension = SIZE
     min_count = 10
     pieces = True
@@ -189,3 +190,66 @@ class SelfAttention(nn.Module):
 
 def _places(length: int) -> nn.Parameter:
     return nn.Parameter(nn.init.trunc_normal_(torch.empty(length, SIZE), std=0.02, a=-0.04, b=0.04))
+
+
+class WeightedMean(nn.Module):
+    """The mean of a text's tokens, weighted by the sigmoid of a learned product (CodeSearchNet)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.weigh = nn.Linear(size, 1, bias=False)
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """Return (texts, size)."""
+        weights: Tensor = self.weigh(vectors).sigmoid() * mask.unsqueeze(2)
+        return (vectors * weights).sum(1) / (weights.sum(1) + 1e-8)
+
+
+@models.register("neural-bag-of-words")
+class NeuralBagOfWords(CodeSearchNetModel):
+    """No layers; the own code's cosine must exceed the nearest other one's by a margin."""
+
+    recipe = _RECIPE.model_copy(update={"loss": "hardest-margin", "similarity": "cosine"})
+
+
+@models.register("cnn")
+class Cnn(CodeSearchNetModel):
+    """3 convolutions of width 16 over token vectors and learned places."""
+
+    recipe = _RECIPE.model_copy(update={"learning_rate": 5e-4})
+
+    def layers_for(self, length: int, /) -> list[Convolutions]:
+        """Return the convolutions."""
+        return [Convolutions(3, 16, length)]
+
+
+@models.register("rnn")
+class Rnn(CodeSearchNetModel):
+    """2 layers of 64 LSTM units in each direction, whose outputs keep 0.8."""
+
+    def layers_for(self, _length: int, /) -> list[BidirectionalLstm]:
+        """Return the LSTM."""
+        return [BidirectionalLstm(SIZE, SIZE // 2, layers=2, dropout=0.2)]
+
+
+@models.register("self-attention")
+class SelfAttentionModel(CodeSearchNetModel):
+    """3 layers of a small BERT."""
+
+    recipe = _RECIPE.model_copy(update={"learning_rate": 5e-4, "batch_size": 450})
+    table_dropout = 0.0  # BERT drops out behind its first norm
+
+    def layers_for(self, length: int, /) -> list[SelfAttention]:
+        """Return BERT's layers."""
+        return [SelfAttention(3, length)]
+
+
+@models.register("cnn-self-attention")
+class CnnSelfAttention(CodeSearchNetModel):
+    """2 convolutions of width 8, then 2 layers of a small BERT."""
+
+    recipe = _RECIPE.model_copy(update={"learning_rate": 5e-4, "batch_size": 650})
+
+    def layers_for(self, length: int, /) -> list[nn.Module]:
+        """Return convolutions and BERT's layers."""
+        return [Convolutions(2, 8), SelfAttention(2, length)]
