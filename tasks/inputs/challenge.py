@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from tasks.benchmarks.challenge import GRADE_COLUMNS
-from tasks.inputs.csv import CsvRow, read_rows
+from tasks.benchmarks.sheets import GRADE_COLUMNS
 from tasks.inputs.formats import read_query_texts
+from tasks.inputs.tables import CsvRow, read_rows
 from tasks.inputs.text import printable
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")

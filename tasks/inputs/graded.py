@@ -13,13 +13,11 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.benchmark import Benchmark, fit_name
 from tasks.benchmarks.licences import licence_of_dataset
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import ID
-from tasks.inputs.columns import NAME, NUMBER
+from tasks.benchmarks.runs import ID, QrelsTable
 from tasks.inputs.formats import BenchmarkFormat
 from tasks.inputs.lines import Line, taken
 from tasks.inputs.text import printable
-from tasks.inputs.trec import qrels_table
+from tasks.inputs.trec import NAME, NUMBER, qrels_table
 
 DocumentsOf = Literal["corpus", "queries"]
 QRELS_TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}

@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from infra.collected import Content, Item
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import REPEATED_QUERY, Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, decode_json, read_items
 from tasks.inputs.text import inside, printable, read_text

@@ -16,12 +16,11 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.languages import languages
 from infra.records import Label, Query, SourceInfo
-from tasks.corpus.aroma_matches import have_matches
-from tasks.corpus.functions import find_functions
+from tasks.corpus.aroma import have_matches
+from tasks.corpus.functions import find_functions, parse_function
 from tasks.corpus.merging import Deduplicator
 from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.neural_code_search import read_questions
-from tasks.corpus.parsed_code import parse_function
 from tasks.corpus.source_files import folder, languages_of
 from tasks.inputs.text import inside, printable, require_folder
 from tasks.sources import Source, SourceOptions, sources

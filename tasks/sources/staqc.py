@@ -16,8 +16,8 @@ from pydantic import Field
 from infra.collected import Item
 from infra.errors import SourceError
 from infra.records import Query, SourceInfo
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.pickles import pickled_pairs
 from tasks.inputs.text import inside, printable

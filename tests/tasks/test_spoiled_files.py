@@ -27,10 +27,9 @@ from tasks.benchmarks.sheets import COLUMNS, Answer, write_answers
 from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.formats.beir import Beir
 from tasks.inputs.formats.export import read_benchmark
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries, read_truth
 from tasks.inputs.sheets import read_answers, read_label_sheet
 from tasks.inputs.trec import read_run
-from tasks.inputs.truth import read_truth
 from tasks.sources import open_source, sources
 from tasks.stages.study.files import read_annotators
 from tasks.suites import suites

@@ -16,9 +16,8 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from infra.registry import Registry
 from tasks.benchmarks.benchmark import Benchmark, fit_name
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.inputs.pairs import PAIR_FORMS, Pairs, pairs_of
-from tasks.inputs.queries import QueryTexts
+from tasks.benchmarks.runs import QrelsTable
+from tasks.inputs.pairs import PAIR_FORMS, Pairs, QueryTexts, pairs_of
 from tasks.inputs.text import printable
 
 PairSplit = Literal["train", "dev", "valid", "test"]

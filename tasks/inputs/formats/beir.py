@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from infra.errors import SourceError
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.inputs.columns import is_number, read_columns
+from tasks.benchmarks.runs import QrelsTable
 from tasks.inputs.formats import PairSplit, formats
 from tasks.inputs.graded import (
     QRELS_TYPES,
@@ -26,7 +25,7 @@ from tasks.inputs.graded import (
 )
 from tasks.inputs.lines import Line, read_lines
 from tasks.inputs.text import file_named, packed_or_not, printable, read_text_lines
-from tasks.inputs.trec import qrels_table
+from tasks.inputs.trec import is_number, qrels_table, read_columns
 
 _QRELS = tuple(QRELS_TYPES)
 _HEADER = {"query-id": "query", "corpus-id": "code", "score": "relevance"}

@@ -27,7 +27,7 @@ from tasks.benchmarks.evidence import (
 from tasks.benchmarks.manifest import MANIFEST, Manifest, is_export, verify_export
 from tasks.benchmarks.rows import QuerySpecification, Row, Rows, Undecided
 from tasks.inputs.formats import BenchmarkFormat, formats
-from tasks.inputs.parquet import read_table, readable
+from tasks.inputs.tables import read_table, readable
 
 _RECIPE = set(LabelRecipe.model_fields)
 _REQUIRED = ("queries", "codes", "labels")

@@ -19,8 +19,7 @@ from infra.records import normalise_code
 from tasks.filters.documentation import first_paragraph
 from tasks.inputs.formats import Format, PairSplit, formats
 from tasks.inputs.lines import read_items
-from tasks.inputs.pairs import PAIR_FORMS, PairRow, Pairs
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import PAIR_FORMS, PairRow, Pairs, read_queries
 from tasks.inputs.text import packed_or_not, printable, read_text_lines
 
 NO_DOCUMENTATION = "function without documentation"

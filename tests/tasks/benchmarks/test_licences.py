@@ -1,6 +1,6 @@
 """Laws of licences: their names from texts, and code that is left out of published benchmarks.
 
-Covers `tasks.benchmarks.redistribution`.
+Covers `tasks.benchmarks.licences`.
 """
 
 from collections.abc import Sequence
@@ -12,15 +12,13 @@ from infra.records import Code, Label, SourceInfo
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.benchmark import check_benchmark
 from tasks.benchmarks.licences import (
+    ONLY_UNLICENSED,
+    PAIR_OF_UNLICENSED,
     UNKNOWN,
+    UNLICENSED,
     licence_of,
     licence_of_repository,
     permits_redistribution,
-)
-from tasks.benchmarks.redistribution import (
-    ONLY_UNLICENSED,
-    PAIR_OF_UNLICENSED,
-    UNLICENSED,
     without_unlicensed,
 )
 from tasks.inputs.formats.export import read_benchmark

@@ -1,14 +1,18 @@
-"""Laws of exported folders: `writer`, and its `benchmark`, `tables`, `manifest` and `folder`."""
+"""Laws of exported folders: `writer`, and its `benchmark`, `manifest` and dataset `card`."""
 
 import multiprocessing
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
+from markdown_it import MarkdownIt
 
 from infra.errors import PublishError
-from infra.records import Code, Label, Query
+from infra.records import Code, Label, Query, Record, SourceInfo, Support
 from tasks.benchmarks import (
     Benchmark,
     RecordedAnnotations,
@@ -18,14 +22,21 @@ from tasks.benchmarks import (
     verify_export,
     write_benchmark,
 )
+from tasks.benchmarks.benchmark import LabelRecipe
 from tasks.benchmarks.card import write_card
 from tasks.benchmarks.manifest import Manifest
-from tests.fakes.benchmarks import CODES, QUERIES, agents_benchmark, people_benchmark
+from tests.fakes.benchmarks import CODES, QUERIES, SOURCE, agents_benchmark, people_benchmark
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def _fewer(labels: int = 1) -> Benchmark:
+    """Return another benchmark of that name, with the first labels alone."""
+    made = people_benchmark()
+    return made.model_copy(update={"labels": made.labels[:labels]})
 
 
 def _shuffled(benchmark: Benchmark) -> Benchmark:
@@ -36,24 +47,17 @@ def _shuffled(benchmark: Benchmark) -> Benchmark:
     return benchmark.model_copy(update=reverse)
 
 
-def test_parquet_gives_back_every_record(tmp_path: Path) -> None:
+def test_parquet_gives_back_every_record_sorted_by_id(tmp_path: Path) -> None:
     benchmark = people_benchmark()
     write_benchmark(benchmark, tmp_path / "b")
-    tables = {name: pq.read_table(tmp_path / "b" / f"{name}.parquet") for name in _TABLES}
-    assert {Query.model_validate(row) for row in tables["queries"].to_pylist()} == set(QUERIES)
-    assert {Code.model_validate(row) for row in tables["codes"].to_pylist()} == set(CODES)
-    labels = {Label.model_validate(row) for row in tables["labels"].to_pylist()}
-    assert labels == set(benchmark.labels)
-
-
-_TABLES = ("queries", "codes", "labels")
-
-
-def test_rows_are_sorted_by_id(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    labels = pq.read_table(tmp_path / "b" / "labels.parquet").to_pylist()
-    keys = [(row["query_id"], row["code_id"]) for row in labels]
-    assert keys == sorted(keys)
+    tables: list[tuple[str, type[Record], Sequence[Record]]] = [
+        ("queries", Query, QUERIES), ("codes", Code, CODES), ("labels", Label, benchmark.labels),
+    ]  # fmt: skip
+    for name, kind, records in tables:
+        rows = pq.read_table(tmp_path / "b" / f"{name}.parquet").to_pylist()
+        assert {kind.model_validate(row) for row in rows} == set(records)
+        keys = [[row[key] for key in ("query_id", "code_id") if key in row] for row in rows]
+        assert keys == sorted(keys)
 
 
 def test_the_same_benchmark_gives_the_same_bytes_in_whatever_order(tmp_path: Path) -> None:
@@ -88,31 +92,33 @@ def test_the_manifest_counts_and_names_what_is_there(tmp_path: Path) -> None:
     assert listed == set(_bytes(tmp_path / "b")) - {"manifest.json"}
 
 
-def test_a_changed_byte_is_found(tmp_path: Path) -> None:
+def test_a_changed_byte_and_a_lost_file_are_found(tmp_path: Path) -> None:
     write_benchmark(people_benchmark(), tmp_path / "b")
     verify_export(tmp_path / "b")
     qrels = tmp_path / "b" / "beir" / "qrels" / "test.tsv"
     qrels.write_text(qrels.read_text().replace("\t0\n", "\t1\n"))
     with pytest.raises(PublishError, match=r"test\.tsv was changed"):
         verify_export(tmp_path / "b")
-
-
-def test_a_lost_file_is_found(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    (tmp_path / "b" / "codes.parquet").unlink()
-    with pytest.raises(PublishError, match=r"lost codes\.parquet"):
+    qrels.unlink()
+    with pytest.raises(PublishError, match=r"lost beir/qrels/test\.tsv"):
         verify_export(tmp_path / "b")
 
 
-@pytest.mark.parametrize("content", ["", "{", '{"name": 1}'])
-def test_a_malformed_manifest_is_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(PublishError, match="not a manifest"):
-        read_manifest(tmp_path)
-
-
-def test_a_folder_without_a_manifest_is_no_export(tmp_path: Path) -> None:
-    with pytest.raises(PublishError, match="no exported benchmark"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no exported benchmark"),
+        ("", "not a manifest"),
+        ("{", "not a manifest"),
+        ('{"name": 1}', "not a manifest"),
+    ],
+)
+def test_a_folder_without_a_manifest_or_with_a_malformed_one_is_no_export(
+    tmp_path: Path, content: str | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(PublishError, match=message):
         read_manifest(tmp_path)
 
 
@@ -149,17 +155,28 @@ def _fail_half_way(*_arguments: object) -> None:
     raise OSError("no space left")
 
 
-def test_a_failure_in_the_middle_leaves_the_older_export_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def _killed_within(folder: Path) -> None:
+    (folder / ".b.partial").mkdir()
+    (folder / ".b.partial" / "half").write_text("written")
+
+
+def _killed_between_two_names(folder: Path) -> None:
+    (folder / "b").rename(folder / ".b.former")
+
+
+@pytest.mark.parametrize(
+    "before", [lambda _folder: None, _killed_within, _killed_between_two_names]
+)
+def test_a_failure_leaves_the_older_export_whole_and_no_trace_of_killed_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: Callable[[Path], None]
 ) -> None:
-    folder = tmp_path / "b"
-    write_benchmark(people_benchmark(), folder)
-    before = _bytes(folder)
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    whole = _bytes(tmp_path / "b")
+    before(tmp_path)
     monkeypatch.setattr("tasks.benchmarks.writer.write_card", _fail_half_way)
-    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
     with pytest.raises(OSError, match="no space left"):
-        write_benchmark(fewer, folder)
-    assert _bytes(folder) == before
+        write_benchmark(_fewer(), tmp_path / "b")
+    assert _bytes(tmp_path / "b") == whole
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
@@ -172,38 +189,14 @@ def test_a_failure_in_the_middle_of_a_first_export_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_traces_of_a_killed_export_are_cleared(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    before = _bytes(tmp_path / "b")
-    (tmp_path / ".b.partial").mkdir()
-    (tmp_path / ".b.partial" / "half").write_text("written")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.benchmarks.writer.write_card", _fail_half_way)
-        with pytest.raises(OSError, match="no space left"):
-            write_benchmark(people_benchmark(), tmp_path / "b")
-    assert _bytes(tmp_path / "b") == before
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]
-
-
-def test_an_export_that_a_killed_process_had_put_aside_comes_back(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    before = _bytes(tmp_path / "b")
-    (tmp_path / "b").rename(tmp_path / ".b.former")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tasks.benchmarks.writer.write_card", _fail_half_way)
-        with pytest.raises(OSError, match="no space left"):
-            write_benchmark(people_benchmark(), tmp_path / "b")
-    assert _bytes(tmp_path / "b") == before
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]
-
-
-def test_a_changed_benchmark_replaces_the_older_export(tmp_path: Path) -> None:
+def test_a_changed_benchmark_replaces_the_older_export_which_can_be_moved(tmp_path: Path) -> None:
     folder = tmp_path / "b"
     write_benchmark(people_benchmark(), folder)
-    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
-    assert write_benchmark(fewer, folder) == verify_export(folder)
+    assert write_benchmark(_fewer(), folder) == verify_export(folder)
     assert verify_export(folder).counts["labels"] == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+    shutil.move(folder, tmp_path / "elsewhere")
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"]
+    verify_export(tmp_path / "elsewhere")
 
 
 def test_an_equal_export_stays_with_its_runs_and_a_damaged_one_does_not(tmp_path: Path) -> None:
@@ -237,9 +230,8 @@ def test_a_folder_with_files_of_others_is_never_replaced(
         write_benchmark(people_benchmark(), folder)
     (folder / name).write_text(text)
     before = _bytes(folder)
-    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
     with pytest.raises(PublishError, match=r"move (it|the folder) away"):
-        write_benchmark(fewer, folder)
+        write_benchmark(_fewer(), folder)
     assert _bytes(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
@@ -250,11 +242,10 @@ def test_files_of_others_that_come_while_an_export_is_written_are_kept(tmp_path:
         write_card(manifest, folder)
 
     write_benchmark(people_benchmark(), tmp_path / "b")
-    fewer = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:1]})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tasks.benchmarks.writer.write_card", writes_beside)
         with pytest.raises(PublishError, match=r"has notes\.md"):
-            write_benchmark(fewer, tmp_path / "b")
+            write_benchmark(_fewer(), tmp_path / "b")
     assert (tmp_path / "b" / "notes.md").read_text() == "precious"
 
 
@@ -263,8 +254,7 @@ def test_a_place_that_is_a_link_stays_one(tmp_path: Path) -> None:
     place = tmp_path / "b"
     place.symlink_to(tmp_path / "disk")
     for labels in (2, 1):
-        some = people_benchmark().model_copy(update={"labels": people_benchmark().labels[:labels]})
-        write_benchmark(some, place)
+        write_benchmark(_fewer(labels), place)
         assert place.is_symlink()
         assert verify_export(tmp_path / "disk").counts["labels"] == labels
 
@@ -285,10 +275,8 @@ def test_two_processes_exporting_at_once_leave_one_whole_export(tmp_path: Path) 
 
 
 def _export_again_and_again(folder: Path, labels: int) -> None:
-    benchmark = people_benchmark()
-    some = benchmark.model_copy(update={"labels": benchmark.labels[:labels]})
     for _ in range(5):
-        write_benchmark(some, folder)
+        write_benchmark(_fewer(labels), folder)
 
 
 _OTHER = Label(query_id="q0", code_id="c0", origin="people", relevance=1)
@@ -322,7 +310,98 @@ def test_a_benchmark_that_contradicts_itself_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_can_be_moved(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    shutil.move(tmp_path / "b", tmp_path / "elsewhere")
-    verify_export(tmp_path / "elsewhere")
+def _card(folder: Path) -> tuple[dict[str, Any], str]:
+    _, front, body = (folder / "README.md").read_text("utf-8").split("---\n", 2)
+    matter: dict[str, Any] = yaml.safe_load(front)
+    return matter, body
+
+
+def test_every_parquet_file_is_a_configuration_that_exists(tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    write_benchmark(agents_benchmark(), folder, include_undecided=True)
+    matter, _ = _card(folder)
+    paths = {config["data_files"][0]["path"] for config in matter["configs"]}
+    assert paths == {path.name for path in folder.glob("*.parquet")}
+
+
+@pytest.mark.parametrize(
+    ("licences", "expected"),
+    [
+        (["MIT"], ("mit", None)),
+        (["CC BY 4.0"], ("cc-by-4.0", None)),
+        (["House rules"], ("other", "House rules")),
+        (["C-UDA"], ("c-uda", None)),
+        (["PSF-2.0", "MIT"], ("other", "MIT; PSF-2.0")),
+        (['odd: "quoted"\n---'], ("other", 'odd: "quoted"\n---')),
+    ],
+)
+def test_the_licence_is_one_that_is_listed_or_other_with_its_name(
+    tmp_path: Path, licences: list[str], expected: tuple[str, str | None]
+) -> None:
+    sources = tuple(SOURCE.model_copy(update={"licence": licence}) for licence in licences)
+    benchmark = people_benchmark().model_copy(update={"sources": sources})
+    write_benchmark(benchmark, tmp_path / "b")
+    matter, _ = _card(tmp_path / "b")
+    assert (matter["license"], matter.get("license_name")) == expected
+
+
+def _recorded_by(by: str) -> LabelRecipe:
+    body = {"model": {"model": "recorded/x"}, "replies": {"by": by, "mark": "0"}}
+    return LabelRecipe(recipe_id="r1", origin="agents:r1", body=body)
+
+
+@pytest.mark.parametrize("former", [(), (LabelRecipe(recipe_id="r2", origin="o", body={}),)])
+def test_whose_a_recorded_models_replies_are_is_said(
+    tmp_path: Path, former: tuple[LabelRecipe, ...]
+) -> None:
+    recipes = (_recorded_by("AI assistants <b>wrote</b> them."), *former)
+    benchmark = agents_benchmark().model_copy(update={"recipes": recipes})
+    write_benchmark(benchmark, tmp_path / "b")
+    _, body = _card(tmp_path / "b")
+    said = MarkdownIt("commonmark").render(body)
+    assert "The replies of recorded/x were recorded: AI assistants &lt;b&gt;wrote" in said
+
+
+def test_only_recorded_models_have_recorded_replies(tmp_path: Path) -> None:
+    write_benchmark(agents_benchmark(), tmp_path / "b")
+    assert "were recorded" not in _card(tmp_path / "b")[1]
+
+
+@pytest.mark.parametrize(
+    ("support", "words"),
+    [
+        ("screened", "reading alone"),
+        ("valid_oracle", "a run of programs that passed the gates"),
+        ("overruled", "an arbiter, against a run of programs that passed the gates"),
+        ("void_oracle", "a run that a gate doubts"),
+        ("ungated", "agents that have no gates"),
+        ("undecided", "nothing: no judgement was made"),
+    ],
+)
+def test_judgements_are_counted_by_what_they_rest_on(
+    tmp_path: Path, support: Support, words: str
+) -> None:
+    benchmark = agents_benchmark()
+    of_support = [item.model_copy(update={"support": support}) for item in benchmark.evidence]
+    evidence = RecordedAnnotations(tuple(of_support))
+    write_benchmark(benchmark.model_copy(update={"evidence": evidence}), tmp_path / "b")
+    assert f"| {words} | 1 |" in _card(tmp_path / "b")[1]
+
+
+def test_sources_and_drops_are_shown_and_cannot_break_out_of_their_table(tmp_path: Path) -> None:
+    hostile = SourceInfo(
+        name="a | b", licence="MIT", revision="`1`", location="</td><script>alert(1)</script>\n\nx"
+    )
+    benchmark = people_benchmark().model_copy(update={"sources": (hostile,)})
+    write_benchmark(benchmark, tmp_path / "b")
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
+    assert "<script>" not in html
+    assert "<td>a | b</td>" in html
+    assert "short" in html
+
+
+def test_a_recipe_cannot_break_out_of_its_block(tmp_path: Path) -> None:
+    write_benchmark(agents_benchmark(), tmp_path / "b")
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
+    assert html.count("<h1>") == 1
+    assert "# not a heading" in html

@@ -4,9 +4,8 @@ from itertools import product
 
 import pytest
 
-from tasks.corpus import aroma_matches
-from tasks.corpus.aroma import features_of, similarity
-from tasks.corpus.aroma_matches import have_matches
+from tasks.corpus import aroma
+from tasks.corpus.aroma import features_of, have_matches, similarity
 
 ANSWERS = [
     "String line = reader.readLine(); while (line != null) { line = reader.readLine(); }",
@@ -28,7 +27,7 @@ METHODS = [
 def test_a_match_is_a_method_whose_similarity_is_above_the_threshold(
     threshold: float, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aroma_matches, "_BLOCK", block)
+    monkeypatch.setattr(aroma, "_BLOCK", block)
     found: dict[str, bool] = dict.fromkeys(ANSWERS, False)
     for answer, method in product(ANSWERS, METHODS):
         found[answer] |= similarity(features_of(answer), features_of(method)) > threshold

@@ -10,8 +10,8 @@ import pytest
 from infra.collected import Collected, Item, whole
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import LABEL_OF_DROPPED, REPEATED_CODE, REPEATED_QUERY, Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.filters import FilterChain
 
 INFO = SourceInfo(name="toy", licence="MIT", revision="1", location="here")

@@ -7,7 +7,7 @@ import pytest
 
 from infra.errors import UnknownNameError
 from infra.records import Code
-from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.functions import parse_function
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, Filter, FilterChain, filters
 
 SOURCES = [

@@ -3,7 +3,7 @@
 import pytest
 
 from infra.records import Code
-from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.functions import parse_function
 from tasks.filters import SPECIAL
 from tasks.filters.documentation import (
     SHORT_DOCUMENTATION,

@@ -1,6 +1,6 @@
 """Laws of the filter of snippets that are Python: kept kinds, and the four reasons."""
 
-from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.functions import parse_function
 from tasks.filters.python_code import (
     INCOMPLETE,
     IRRELEVANT,

@@ -6,7 +6,7 @@ Covers `tasks.filters.special_methods`, `tasks.filters.testable_without_self`.
 import pytest
 
 from infra.languages import languages
-from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.functions import parse_function
 from tasks.filters import SPECIAL
 from tasks.filters.special_methods import SpecialMethods
 from tasks.filters.testable import (

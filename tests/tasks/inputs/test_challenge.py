@@ -1,4 +1,4 @@
-"""Laws of the published files of CodeSearchNet's challenge (`tasks.benchmarks.challenge`)."""
+"""Laws of the published files of CodeSearchNet's challenge (`tasks.benchmarks.sheets`)."""
 
 from pathlib import Path
 

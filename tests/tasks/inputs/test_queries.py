@@ -9,7 +9,7 @@ import pytest
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
 from tasks.inputs.formats import read_query_texts
-from tasks.inputs.queries import EMPTY, REPEATED
+from tasks.inputs.pairs import EMPTY_QUERY, REPEATED
 from tests.fakes.benchmarks import QUERIES, people_benchmark
 
 
@@ -46,7 +46,7 @@ def test_pairs_give_their_queries_whatever_their_label(tmp_path: Path, form: str
 def test_functions_without_documentation_are_no_queries(tmp_path: Path) -> None:
     rows = [{"docstring": text, "code": "x"} for text in ("Add.", "")]
     found = read_query_texts(write(tmp_path / "f.jsonl", *rows))
-    assert (found.texts, found.left_out) == (("Add.",), {EMPTY: 1})
+    assert (found.texts, found.left_out) == (("Add.",), {EMPTY_QUERY: 1})
 
 
 @pytest.mark.parametrize(

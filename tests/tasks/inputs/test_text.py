@@ -21,11 +21,11 @@ from infra.errors import SourceError
 from infra.languages import languages
 from infra.records import Query
 from tasks.corpus.functions import read_source
-from tasks.inputs.csv import read_header, read_rows, whole_number
 from tasks.inputs.formats.beir import read_beir_qrels
 from tasks.inputs.lines import decode_json
+from tasks.inputs.pairs import read_queries
 from tasks.inputs.pickles import pickled_items, pickled_pairs
-from tasks.inputs.queries import read_queries
+from tasks.inputs.tables import read_header, read_rows, whole_number
 from tasks.inputs.text import printable, read_text, read_text_lines, state_of
 from tasks.inputs.trec import read_run
 from tests.tasks.sources.examples import write_lines

@@ -1,6 +1,6 @@
 """TREC files are read as written, and errors name the line (`trec`, `qrels`, `files.columns`).
 
-Covers `tasks.inputs.columns`.
+Covers `tasks.inputs.trec`.
 """
 
 import gzip
@@ -33,7 +33,7 @@ def test_a_run_that_comes_in_pieces_is_numbered_as_a_whole(
     rankings, _ = random_case(4)
     file = write_run(tmp_path, "method", rankings)
     whole = read_run(file)
-    monkeypatch.setattr("tasks.inputs.columns._STREAMED_BYTES", 100)
+    monkeypatch.setattr("tasks.inputs.trec._STREAMED_BYTES", 100)
     pieces = read_run(file)
     assert (pieces.query_ids, pieces.code_ids) == (whole.query_ids, whole.code_ids)
     assert np.array_equal(pieces.codes, whole.codes)

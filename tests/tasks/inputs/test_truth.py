@@ -8,7 +8,7 @@ import pytest
 
 from infra.draws import Draw
 from infra.errors import SourceError
-from tasks.inputs.truth import read_truth
+from tasks.inputs.pairs import read_truth
 
 ITEM: dict[str, Any] = {
     "query": "sort a list",

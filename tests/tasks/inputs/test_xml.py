@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from infra.errors import SourceError
-from tasks.inputs.xml import read_xml_rows
+from tasks.inputs.tables import read_xml_rows
 
 HEAD = b'<?xml version="1.0" encoding="utf-8"?>\n<posts>\n'
 ROW = b'<row Id="1" Title="a" />\n'

@@ -1,7 +1,7 @@
 """Reading of whole sources, which are small in tests."""
 
 from infra.collected import Collected, whole
-from tasks.corpus.combined import Readable
+from tasks.corpus.merging import Readable
 
 
 def read_whole(source: Readable) -> dict[str, Collected]:

@@ -1,6 +1,6 @@
 """Laws of CodeSearchNet's published files, made small.
 
-Covers `tasks.corpus.parsed_code`.
+Covers `tasks.corpus.functions`.
 """
 
 import gzip

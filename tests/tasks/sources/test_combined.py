@@ -1,6 +1,6 @@
-"""Laws of queries and codes that are chosen apart (`tasks.corpus.combined`).
+"""Laws of queries and codes that are chosen apart (`tasks.corpus.merging`).
 
-Covers `tasks.corpus.combined`, `infra.collected` and `infra.settings.data`.
+Covers `tasks.corpus.merging`, `infra.collected` and `infra.settings.data`.
 """
 
 import os
@@ -13,10 +13,11 @@ from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code
 from infra.settings import SourceSettings, load_settings
 from infra.settings.reference import settings_reference
-from tasks.corpus.combined import LABEL_ELSEWHERE
-from tasks.corpus.merging import REPEATED_CODE
+from tasks.corpus.merging import LABEL_ELSEWHERE, REPEATED_CODE
+from tasks.filters import QueryReason
 from tasks.filters.testable import NO_PARAMETER
 from tasks.sources import open_source, sources
+from tasks.studies import corpus
 from tests.tasks.sources.examples import DOUBLE, HALVE, write_lines
 from tests.tasks.sources.reading import read_whole
 
@@ -164,3 +165,22 @@ def test_no_other_collection_of_a_part_is_made(
     monkeypatch.delattr("tasks.sources.source_code.documentation_pairs")
     [content] = read_whole(open_source(settings(folders))).values()
     assert content.codes
+
+
+def test_notes_of_the_source_of_queries_are_kept_but_those_about_its_own_code(
+    folders: Path,
+) -> None:
+    posts = folders / "Posts.xml"
+    sources.get("stack-exchange").write_example(folders)
+    asked = {"queries": f"stack-exchange={posts}", "stack-exchange": {"filters": "testable"}}
+    collected = read(settings(folders, **asked))
+    of_queries, *others = collected.notes
+    assert of_queries.startswith("stack-exchange: 1 questions read, ")
+    assert of_queries.endswith("1 that are no discussions")
+    assert not any(note.startswith("stack-exchange: ") for note in others)
+
+
+def test_reasons_to_drop_queries_and_labels_are_of_one_kind() -> None:
+    """Those that the figures of a collection leave out of its functions."""
+    reasons = corpus._OF_QUERIES | corpus._OF_LABELS
+    assert {type(reason) for reason in reasons} == {QueryReason}

@@ -11,8 +11,7 @@ from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
-from tasks.corpus.combined import Readable
-from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
+from tasks.corpus.merging import CONFLICT, REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY, Readable
 from tasks.sources import open_source
 from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, cosqa, cosqa_row
 from tests.tasks.sources.reading import read_whole

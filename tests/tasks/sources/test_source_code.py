@@ -1,4 +1,4 @@
-"""Laws of source files in several languages as a source, and of `tasks.corpus.popularity`."""
+"""Laws of source files in several languages as a source, and of `tasks.corpus.source_files`."""
 
 import gzip
 from collections import Counter
@@ -15,7 +15,7 @@ from tasks.corpus.functions import (
     FILE_MINIFIED,
     FILE_NOT_PARSED,
 )
-from tasks.corpus.popularity import FORK, UNLISTED, UNUSED
+from tasks.corpus.source_files import FORK, UNLISTED, UNUSED
 from tasks.filters import SPECIAL
 from tasks.filters.testable import NO_RESULT
 from tasks.sources import open_source

@@ -12,8 +12,7 @@ import pytest
 
 from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import rankings_of
+from tasks.benchmarks.runs import QrelsTable, rankings_of
 from tasks.benchmarks.splits import repositories_by_query
 from tasks.inputs.formats import find_split, read_pairs
 from tasks.inputs.formats.beir import Beir

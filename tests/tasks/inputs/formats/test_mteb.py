@@ -9,7 +9,7 @@ import pytest
 
 from infra.errors import SourceError
 from infra.outputs import write_outputs
-from tasks.benchmarks.mteb import mteb_files
+from tasks.benchmarks.interchange import mteb_files
 from tasks.inputs.formats import at, find_split, read
 from tasks.inputs.formats.mteb import Mteb
 from tests.fakes.benchmarks import people_benchmark

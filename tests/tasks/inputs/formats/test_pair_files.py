@@ -12,7 +12,7 @@ from infra.errors import SourceError
 from tasks.benchmarks import write_benchmark
 from tasks.inputs.formats import read_pairs
 from tasks.inputs.formats.pair_files import NO_DOCUMENTATION, NOT_RELEVANT
-from tasks.inputs.pairs import EMPTY, NO_MATCH
+from tasks.inputs.pairs import EMPTY_PAIR, NO_MATCH
 from tests.fakes.benchmarks import people_benchmark
 
 PAIR: dict[str, Any] = {"query": "sort  a list", "code": "def f(x):\n    return sorted(x)\n"}
@@ -57,7 +57,7 @@ def test_a_beir_folder_of_several_splits_is_named_by_one(tmp_path: Path) -> None
     with pytest.raises(SourceError, match=r"has 2 splits: name one of .*qrels/test\.tsv"):
         read_pairs(tmp_path)
     found = read_pairs(tmp_path / "qrels" / "train.tsv")
-    assert (found.queries, found.codes, found.left_out) == (("two",), ("code",), {EMPTY: 1})
+    assert (found.queries, found.codes, found.left_out) == (("two",), ("code",), {EMPTY_PAIR: 1})
 
 
 def test_codesearchnet_is_read_as_published_by_its_tokens(tmp_path: Path) -> None:

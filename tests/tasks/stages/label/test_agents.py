@@ -15,7 +15,7 @@ from infra.records import Criterion
 from infra.store import Database, annotations, recipes, samples
 from infra.store.people import final_labels
 from infra.store.samples import Sample
-from tasks.inputs.truth import read_truth
+from tasks.inputs.pairs import read_truth
 from tasks.stages.label.agents import _scores, agents_beside_people, write_truth
 from tasks.stages.label.guidelines import guidelines
 from tasks.stages.label.sample import Drawing, sample_candidates
