@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from infra.ids import CodeId, PairKey
 from infra.languages import Language, Mutant, language_named
-from infra.records import Annotation, Code, Label
+from infra.records import Code, Label
 from tasks.benchmarks.benchmark import MUTANT, Benchmark, columns_of
 
+_FAILED = "assertion_failed"
 _MOST = 200  # mutants of a code that are made again: as many as settings let gates run, twice
 
 
@@ -84,23 +85,15 @@ def _failed_by_programs(
     for annotation in benchmark.evidence.with_support("valid_oracle"):
         if annotation.label == 1 and annotation.key in right:
             failed, others = found.setdefault(annotation.key, (Counter(), set()))
-            for trials in _trials(annotation):
-                ended = Counter(change for change, is_failed in trials if is_failed)
-                failed |= ended
-                others.update(change for change, is_failed in trials if not is_failed)
+            for run in annotation.executions:
+                if run.oracle and not run.oracle.faults and run.result.outcome == "passed":
+                    trials = [(each.change, each.outcome) for each in run.oracle.trials]
+                    failed |= Counter(change for change, end in trials if end == _FAILED)
+                    others.update(change for change, end in trials if end != _FAILED)
     return {
         key: Counter({change: runs for change, runs in failed.items() if change not in others})
         for key, (failed, others) in found.items()
     }
-
-
-def _trials(annotation: Annotation) -> Iterable[list[tuple[str, bool]]]:
-    """Yield (mistake, whether it failed an assertion) of each valid program's runs on mutants."""
-    for run in annotation.executions:
-        if run.oracle and not run.oracle.faults and run.result.outcome == "passed":
-            yield [
-                (trial.change, trial.outcome == "assertion_failed") for trial in run.oracle.trials
-            ]
 
 
 def _mutants(code: Code, failed: Mapping[str, int]) -> Iterable[Code]:

@@ -241,11 +241,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path: True) -> Manifest:
-    """Return an export's manifest after comparing its files with their checksums.
-
-    Args:
-        folder: The export.
-        is_wanted: Which files, by their paths inside the folder; all if not given.
+    """Return an export's manifest after comparing its files, or those wanted, with their checksums.
 
     Raises:
         PublishError: As `read_manifest`, or a file is missing or changed.

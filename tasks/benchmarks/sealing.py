@@ -53,11 +53,8 @@ def answers_file(folder: Path, seal: Seal) -> Path:
 def seal_benchmark(benchmark: Benchmark, salt: str) -> tuple[Benchmark, SealedAnswers]:
     """Return a benchmark without the answers of its test part, and these.
 
-    Without a split all queries are the test part. The queries themselves stay.
-
-    Args:
-        benchmark: The benchmark.
-        salt: The same salt gives the same seal.
+    Without a split all queries are the test part. The queries themselves stay. The same salt gives
+    the same seal.
 
     Raises:
         PublishError: No query of the test part has a label.

@@ -188,13 +188,9 @@ def atomic_folder(folder: Path, own: Callable[[Path], Collection[str]]) -> Itera
     too. Traces of a process that was killed here are cleared first; one process at a time works
     among the siblings, the others wait. A link stays one: what it points to is replaced.
 
-    Args:
-        folder: The folder.
-        own: Returns the files of a folder, by their paths in it, that may go with it; one that ends
-            in ``/`` stands for all below.
-
     Raises:
-        PublishError: The folder has other files.
+        PublishError: The folder has other files than those that may go with it, which ``own``
+            returns by their paths in it; one that ends in ``/`` stands for all below.
     """
     folder = folder.resolve()
     partial = folder.with_name(f".{folder.name}.partial")

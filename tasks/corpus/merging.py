@@ -172,11 +172,7 @@ class Component(Protocol):
 
 
 class QueriesFile:
-    """Queries of a JSON Lines file, as a source without codes.
-
-    Args:
-        file: The file.
-    """
+    """Queries of a JSON Lines file, as a source without codes."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

@@ -10,7 +10,7 @@ import os
 import platform
 import sysconfig
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
@@ -245,7 +245,7 @@ def most_popular_first(files: SourceFiles, table: Path, dropped: Counter[str]) -
         SourceError: The table is missing, or lacks a column or a count.
     """
     names = {file: _names_of(file.relative_to(files.root)) for file in files.files}
-    known = _read(table, {name for both in names.values() for name in both})
+    known = _read(table, {name for both in names.values() for name in both if name})
     kept: dict[Path, tuple[int, str]] = {}
     for file, both in names.items():
         name = next(filter(known.__contains__, both), "")
@@ -265,7 +265,10 @@ def _names_of(file: Path) -> tuple[str, str]:
 def _read(table: Path, wanted: set[str]) -> dict[str, tuple[str, int]]:
     """Return repository, with its owner and alone → why it is left out, "", and its popularity."""
     found: dict[str, tuple[str, int]] = {}
-    for place, row in _rows(table):
+    if not table.is_file():
+        raise SourceError(f"{printable(table)}: no such file: give one with libraries.io's columns")
+    # The published rows end in a comma that the header has not; some have no repository.
+    for place, row in stream_rows(table, (_NAME, _STARS, _FORKS), _column, _FILES):
         full = row[_NAME].lower()
         for name in {full, full.rpartition("/")[2]} & wanted:
             reason = FORK if row.get(_FORK, "").lower() in ("true", "t", "1") else ""
@@ -275,18 +278,6 @@ def _read(table: Path, wanted: set[str]) -> dict[str, tuple[str, int]]:
             # A repository has a row for each of its projects, of which one may be used.
             found[name] = max(found.get(name, one), one, key=lambda each: (not each[0], each[1]))
     return found
-
-
-def _rows(table: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows by libraries.io's names of columns, without those that have no repository.
-
-    The published rows end in a comma that the header has not.
-    """
-    if not table.is_file():
-        raise SourceError(f"{printable(table)}: no such file: give one with libraries.io's columns")
-    for place, row in stream_rows(table, (_NAME, _STARS, _FORKS), _column, _FILES):
-        if row[_NAME]:
-            yield place, row
 
 
 def _column(name: str) -> str:

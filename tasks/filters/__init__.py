@@ -94,10 +94,7 @@ filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
 
 
 class FilterChain:
-    """Several filters in their order, made for one corpus.
-
-    Args:
-        names: Registered names.
+    """Several filters in the order of their names, made for one corpus.
 
     Raises:
         UnknownNameError: There is no such filter.

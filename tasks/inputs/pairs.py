@@ -210,12 +210,7 @@ def overlap(training: Pairs, test: Pairs) -> Overlap:
 
 
 def shared_queries(training: Iterable[str], queries: Iterable[str]) -> int:
-    """Return the number of queries that are training queries too, capitals aside.
-
-    Args:
-        training: Normalised texts (`infra.records.normalise_query`).
-        queries: Likewise.
-    """
+    """Return the number of normalised queries that are training queries too, capitals aside."""
     known = set(map(caseless, training))
     return sum(caseless(text) in known for text in queries)
 

@@ -213,22 +213,19 @@ def read_xml_rows(file: Path, table: str) -> Iterator[XmlRow]:
     reader = _Reader(file, table)
     try:
         with regular(file).open("rb") as stream:
-            _refuse_archive(file, stream.read(8))
+            start = stream.read(8)
+            for magic, kind in _ARCHIVES.items():
+                if start.startswith(magic):
+                    raise SourceError(
+                        f"{printable(file)}:1: this is a {kind} archive: unpack it, and name the "
+                        ".xml file that was in it"
+                    )
             stream.seek(0)
             while piece := stream.read(_PIECE):
                 yield from reader.rows_of(piece)
             yield from reader.rows_of(b"")
     except OSError as error:
         raise SourceError(f"{printable(file)} cannot be read: {error.strerror}") from None
-
-
-def _refuse_archive(file: Path, start: bytes) -> None:
-    for magic, kind in _ARCHIVES.items():
-        if start.startswith(magic):
-            raise SourceError(
-                f"{printable(file)}:1: this is a {kind} archive: unpack it, and name the .xml "
-                "file that was in it"
-            )
 
 
 class _Reader:

@@ -195,7 +195,13 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
     """
     query_ids, rows = numbered(table["query"])
     code_ids, columns = numbered(table["code"])
-    _refuse_repeated(file, query_ids, code_ids, rows * len(code_ids) + columns)
+    pairs = np.sort(rows * len(code_ids) + columns)
+    for pair in pairs[1:][pairs[1:] == pairs[:-1]][:1].tolist():
+        query, code = query_ids[pair // len(code_ids)], code_ids[pair % len(code_ids)]
+        raise SourceError(
+            f"{line_of(file, query, code)}: code {code!r} is judged twice for query {query!r}: "
+            "keep one of the lines"
+        )
     relevance = table["relevance"].to_numpy()
     for place in np.flatnonzero(~np.isfinite(relevance))[:1].tolist():
         query, code = query_ids[int(rows[place])], code_ids[int(columns[place])]
@@ -204,17 +210,3 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
             f"{relevance[place]}: give each pair a finite number"
         )
     return QrelsTable(query_ids, code_ids, rows, columns, relevance)
-
-
-def _refuse_repeated(
-    file: Path, query_ids: list[str], code_ids: list[str], pairs: npt.NDArray[np.int64]
-) -> None:
-    ordered = np.sort(pairs)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if repeated.size:
-        row, column = divmod(int(repeated[0]), len(code_ids))
-        query, code = query_ids[row], code_ids[column]
-        raise SourceError(
-            f"{line_of(file, query, code)}: code {code!r} is judged twice for query {query!r}: "
-            "keep one of the lines"
-        )

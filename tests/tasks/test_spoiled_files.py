@@ -36,8 +36,7 @@ from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.stores import empty_store
 from tests.fuzzing import NIGHTLY, cases, spoiled
-from tests.tasks.sources.examples import DOUBLE, write_lines
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import DOUBLE, read_whole, write_lines
 
 
 class Reader(NamedTuple):

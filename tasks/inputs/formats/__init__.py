@@ -24,10 +24,7 @@ PairSplit = Literal["train", "dev", "valid", "test"]
 
 
 class Format(ABC):
-    """Benchmark or pairs at a path, in one format.
-
-    Args:
-        path: The file or folder.
+    """Benchmark or pairs at the path of a file or folder, in one format.
 
     Attributes:
         sign: What shows that a folder is a benchmark of this format; "" where pairs are all.
@@ -94,10 +91,7 @@ class BenchmarkFormat(Format):
 
     @abstractmethod
     def benchmark(self, *, needs_labels: bool = True) -> Benchmark:
-        """Return the benchmark.
-
-        Args:
-            needs_labels: Refuse one of a format that may lack labels where it has none.
+        """Return the benchmark; where it needs labels, one without any is refused.
 
         Raises:
             SourceError: A file is malformed.

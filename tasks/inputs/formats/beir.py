@@ -35,12 +35,7 @@ _QRELS_ENDINGS = (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
 
 @formats.register("beir")
 class Beir(GradedFolder):
-    """A BEIR folder, or one of its splits by its file (qrels/SPLIT.tsv).
-
-    Args:
-        path: The folder, with ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
-        split: Name of the qrels file to read.
-    """
+    """A BEIR folder, or one of its splits by its file (qrels/SPLIT.tsv)."""
 
     sign = "BEIR's corpus.jsonl"
     kind = "beir"
@@ -82,9 +77,7 @@ def _is_beir(folder: Path) -> bool:
 def read_beir_qrels(file: Path, known: Container[str] = ()) -> QrelsTable:
     """Return the qrels of a ``qrels/<split>.tsv`` or ``qrels/<split>.jsonl``.
 
-    Args:
-        file: The file.
-        known: Ids of the folder, with which no line of names begins.
+    With known ids of the folder no line of names begins.
 
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.

@@ -22,7 +22,7 @@ from tasks.metrics import evaluate, mean
 from tasks.retrievers import retrievers
 from tasks.sources import open_source
 from tests.fakes.benchmarks import CODES, QUERIES, people_benchmark
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_whole
 
 ROUNDED = 5  # places, to which both evaluators round means
 MTEB = {"NDCG@10": "ndcg_at_10", "MAP@100": "map_at_100", "Recall@10": "recall_at_10"} | {

@@ -23,8 +23,14 @@ from tasks.filters import SPECIAL, documentation, testable
 from tasks.filters.near_duplicates import NEAR
 from tasks.sources import open_source
 from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES
-from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import (
+    DOUBLE,
+    HALVE,
+    PYTHON_2,
+    python_source,
+    read_whole,
+    write_lines,
+)
 
 
 def read(folder: Path, **changed: object) -> list[Collected]:
@@ -288,14 +294,6 @@ def test_a_missing_folder_is_named_before_anything_else(others: dict[str, object
         open_source(SourceSettings.model_validate({"path": "nope", **others}))
 
 
-def test_two_places_contradict_each_other(tmp_path: Path) -> None:
-    settings = SourceSettings.model_validate(
-        {**python_source(tmp_path).model_dump(), "distribution": "hypothesis"}
-    )
-    with pytest.raises(SettingsError, match=r"are both given: leave one out"):
-        open_source(settings)
-
-
 def test_a_missing_file_of_queries_is_a_source_error(tmp_path: Path) -> None:
     settings = python_source(tmp_path)
     (tmp_path / "asked.jsonl").unlink()
@@ -362,15 +360,11 @@ def test_a_link_that_leads_outside_is_left_out_named_and_counted(
     corpus.mkdir()
     (corpus / "mine.py").write_text(HALVE)
     (tmp_path / "theirs.py").write_text(DOUBLE)
-    before = open_source(SourceSettings.model_validate(
-        {"name": "python-source", "path": corpus, "documentation_queries": 5}
-    )).fingerprint()  # fmt: skip
+    settings = SourceSettings(name="python-source", path=corpus, documentation_queries=5)
+    before = open_source(settings).fingerprint()
     (corpus / "theirs.py").symlink_to("../theirs.py")
     main, pairs = read(corpus)
     assert [code.name for code in main.codes] == ["halve"]
     assert (main.dropped, pairs.dropped[LINK_OUTSIDE]) == ({LINK_OUTSIDE: 1}, 1)
     assert "theirs.py is left out: the link leads outside of" in caplog.text
-    after = open_source(SourceSettings.model_validate(
-        {"name": "python-source", "path": corpus, "documentation_queries": 5}
-    )).fingerprint()  # fmt: skip
-    assert after != before
+    assert open_source(settings).fingerprint() != before

@@ -2,11 +2,11 @@
 
 import gzip
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.settings import SourceSettings
 from tasks.corpus.functions import (
@@ -19,7 +19,7 @@ from tasks.corpus.source_files import FORK, UNLISTED, UNUSED
 from tasks.filters import SPECIAL
 from tasks.filters.testable import NO_RESULT
 from tasks.sources import open_source
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_all
 
 SIX = {
     "one/a.go": """\
@@ -82,9 +82,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def read(folder: Path, **options: object) -> dict[str, Collected]:
-    given = {"name": "source-code", "path": folder, **options}
-    return read_whole(open_source(SourceSettings.model_validate(given)))
+read = partial(read_all, "source-code")
 
 
 def test_six_languages_in_one_folder_are_read_and_filtered_by_their_own_rules(

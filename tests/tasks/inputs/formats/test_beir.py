@@ -1,21 +1,27 @@
-"""BEIR folders come in as benchmarks, ours and other people's.
+"""Folders of BEIR and of mteb come in as benchmarks, ours and other people's.
 
-Covers `tasks.inputs.graded`.
+Covers `tasks.inputs.graded`, `mteb`.
 """
 
 import gzip
 import json
 import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import SourceError
+from infra.outputs import write_outputs
 from tasks.benchmarks import write_benchmark
+from tasks.benchmarks.interchange import mteb_files, write_beir
 from tasks.benchmarks.runs import QrelsTable, rankings_of
 from tasks.benchmarks.splits import repositories_by_query
-from tasks.inputs.formats import find_split, read_pairs
+from tasks.inputs.formats import at, find_split, read, read_pairs
 from tasks.inputs.formats.beir import Beir
+from tasks.inputs.formats.mteb import Mteb
 from tasks.metrics import evaluate
 from tasks.reports.diff import difference
 from tests.fakes.benchmarks import people_benchmark
@@ -26,20 +32,25 @@ def split_of(path: Path, usual: str = "") -> tuple[Path, str] | None:
     return (found.path, found.split) if found else None
 
 
-def test_an_exported_folder_comes_in_as_what_went_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["beir", "mteb"])
+def test_a_folder_comes_in_as_the_benchmark_that_went_out(tmp_path: Path, form: str) -> None:
     out = people_benchmark()
-    write_benchmark(out, tmp_path / "b")
-    found = Beir(tmp_path / "b" / "beir").benchmark()
+    if form == "beir":
+        write_beir(out, tmp_path)
+    else:
+        write_outputs(tmp_path, mteb_files(out, "mit"))
+    found = read(tmp_path)
     assert {code.code_id: code.text for code in found.codes} == {
         code.code_id: code.text for code in out.codes
     }
     pairs = {(label.query_id, label.code_id, label.relevance) for label in out.labels}
     assert {(label.query_id, label.code_id, label.relevance) for label in found.labels} == pairs
-    texts = {query.query_id: query.text for query in out.queries}
     judged = {label.query_id for label in out.labels}
     assert {query.query_id: query.text for query in found.queries} == {
-        query: texts[query] for query in judged
+        query.query_id: query.text for query in out.queries if query.query_id in judged
     }
+    card = {"beir": "unknown", "mteb": "mit"}
+    assert [source.licence for source in found.sources] == [card[form]]
 
 
 def beir(folder: Path, corpus: list[object], queries: list[object], qrels: str) -> Path:
@@ -70,8 +81,6 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
         ([{"_id": "d", "text": "b"}], "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
         ([{"_id": "d", "text": "b"}], "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
-        ([{"_id": "d", "text": "b"}], "1\td\n", r"dev.tsv:2: 2 fields where query code relevance"),
-        ([{"_id": "d", "text": "b"}], "1\td\tx\n", r"dev.tsv:2: relevance is 'x', no number"),
         ([{"_id": "d", "text": "b"}], "", r"dev.tsv judges no code as relevant"),
         ([{"_id": "d", "text": "b"}], "1\td\t0\n", r"dev.tsv judges no code as relevant"),
     ],
@@ -173,7 +182,6 @@ def test_no_judgement_is_taken_for_a_header(tmp_path: Path, qrels: str) -> None:
         ("q1\tc9\t1,0\nq2\tc2\t1\n", r"test.tsv:1: relevance is '1,0', no number"),
         ("q1 0 c1 1\nq2 0 c2 1\n", r"test.tsv:1: 4 fields where query code relevance"),
         (f"{HEADER}{HEADER}{TWO}", r"test.tsv:2: relevance is 'score', no number"),
-        ("q1 c1 nan\nq2 c2 1\n", r"'c1' for query 'q1' is nan"),
     ],
 )
 def test_a_first_line_without_a_reading_is_an_error(
@@ -274,3 +282,101 @@ def test_a_file_of_a_folder_is_no_link_that_leads_outside(tmp_path: Path, name: 
                 Beir(folder).benchmark()
         (folder / name).unlink()
         shutil.move(place, folder / name)
+
+
+Rows = Sequence[Mapping[str, object]]
+
+CORPUS: Rows = [
+    {"id": "c1", "title": "", "text": "def f"},
+    {"id": "c2", "title": None, "text": "def g"},
+]
+QUERIES: Rows = [{"id": "q1", "text": "sort a list"}, {"id": "q2", "text": "not judged"}]
+GRADES: Rows = [{"query-id": "q1", "corpus-id": "c1", "score": 1}]
+
+
+def parquet(folder: Path, name: str, rows: Rows) -> None:
+    file = folder / f"{name}.parquet"
+    file.parent.mkdir(exist_ok=True, parents=True)
+    pq.write_table(pa.Table.from_pylist([*rows]), file)
+
+
+def task(folder: Path, grades: str = "qrels/test-00000-of-00001") -> Path:
+    parquet(folder, "corpus/corpus-00000-of-00002", CORPUS[:1])
+    parquet(folder, "corpus/corpus-00001-of-00002", CORPUS[1:])
+    parquet(folder, "queries/queries-00000-of-00001", QUERIES)
+    parquet(folder, grades, GRADES)
+    return folder
+
+
+@pytest.mark.parametrize("grades", ["qrels/test", "data/test-00000-of-00001", "default/test"])
+def test_shards_and_folders_of_grades_are_found_as_the_hub_names_them(
+    tmp_path: Path, grades: str
+) -> None:
+    found = read(task(tmp_path, grades))
+    assert [code.code_id for code in found.codes] == ["c1", "c2"]
+    assert [query.query_id for query in found.queries] == ["q1"]
+    assert found.label_origin == "mteb:test"
+
+
+def test_ids_that_are_numbers_are_texts(tmp_path: Path) -> None:
+    parquet(tmp_path, "corpus/test", [{"_id": 7, "text": "def f"}])
+    parquet(tmp_path, "queries/test", [{"_id": 3, "text": "sort"}])
+    parquet(tmp_path, "qrels/test", [{"query-id": 3, "corpus-id": 7, "score": 2.0}])
+    (label,) = read(tmp_path).labels
+    assert (label.query_id, label.code_id, label.relevance) == ("3", "7", 2.0)
+
+
+def test_a_split_is_the_usual_one_or_named_by_its_file_and_has_its_own_corpus(
+    tmp_path: Path,
+) -> None:
+    task(tmp_path)
+    parquet(tmp_path, "qrels/dev-00000-of-00001", GRADES)
+    parquet(tmp_path, "corpus/dev", CORPUS[:1])
+    with pytest.raises(SourceError, match=r"has 2 splits: name one of"):
+        at(tmp_path)
+    assert at(tmp_path, "test").path == tmp_path
+    named = tmp_path / "qrels" / "dev-00000-of-00001.parquet"
+    found = at(named)
+    assert isinstance(found, Mteb)
+    assert (found.split, len(found.benchmark().codes)) == ("dev", 1)
+    assert find_split(tmp_path, "dev") == named
+
+
+def cut_short(folder: Path) -> None:
+    file = folder / "corpus" / "corpus-00001-of-00002.parquet"
+    file.write_bytes(file.read_bytes()[:40])
+
+
+def unknown(folder: Path) -> None:
+    parquet(folder, "queries/queries-00000-of-00001", QUERIES[1:])
+
+
+def repeated(folder: Path) -> None:
+    parquet(folder, "corpus/corpus-00001-of-00002", CORPUS[:1])
+
+
+def nameless(folder: Path) -> None:
+    parquet(folder, "corpus/corpus-00001-of-00002", [{"text": "def g"}])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (cut_short, r"corpus-00001-of-00002\.parquet cannot be read .*copy it again"),
+        (unknown, r"'q1' among them: take the qrels that belong to it"),
+        (repeated, r"00002\.parquet:1: id 'c1' is taken already by .*00002\.parquet:1"),
+        (nameless, r"00002\.parquet:1: _id: Field required"),
+    ],
+)
+def test_a_spoilt_file_is_named(
+    tmp_path: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    task(tmp_path)
+    spoil(tmp_path)
+    with pytest.raises(SourceError, match=message):
+        read(tmp_path)
+
+
+def test_a_folder_of_something_else_is_none(tmp_path: Path) -> None:
+    parquet(tmp_path, "corpus/test", CORPUS)
+    assert Mteb.at(tmp_path, "test") is None
