@@ -73,15 +73,8 @@ def standard_library() -> SourceFiles:
     root = Path(sysconfig.get_paths()["stdlib"])
     python = languages_of(("python",))
     files, outside = _below(root, _TESTS | _INSTALLED, python)
-    return SourceFiles(
-        root=root,
-        files=files,
-        outside=outside,
-        licence="PSF-2.0",
-        revision=platform.python_version(),
-        location="standard library of CPython",
-        languages=python,
-    )
+    version, place = platform.python_version(), "standard library of CPython"
+    return SourceFiles(root, files, "PSF-2.0", version, place, python, outside)
 
 
 def installed(name: str, chosen: Mapping[str, Language]) -> SourceFiles:
@@ -113,14 +106,8 @@ def installed(name: str, chosen: Mapping[str, Language]) -> SourceFiles:
             f"distribution {name} lists no {_named(chosen)} (editable installations do not): give "
             "--path with their folder"
         )
-    return SourceFiles(
-        root=root,
-        files=tuple(files),
-        licence=_licence(distribution),
-        revision=distribution.version,
-        location=f"distribution {distribution.name}",
-        languages=chosen,
-    )
+    licence, place = _licence(distribution), f"distribution {distribution.name}"
+    return SourceFiles(root, tuple(files), licence, distribution.version, place, chosen)
 
 
 def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:

@@ -142,13 +142,7 @@ class StackExchangeSource(Source[StackExchangeOptions]):
             code = function.with_fields(language=language, licence=each.licence, url=url)
             yield from merged.queries([query])
             yield from merged.codes([code])
-            labels.append(
-                Label(
-                    query_id=query.query_id,
-                    code_id=code.code.code_id,
-                    origin=LABELS,
-                    relevance=1.0,
-                )
-            )
+            pair = {"query_id": query.query_id, "code_id": code.code.code_id}
+            labels.append(Label(**pair, origin=LABELS, relevance=1.0))
         yield from merged.labels(labels)
         merged.notes.append(told)

@@ -86,6 +86,10 @@ def benchmark() -> Benchmark:
     )
 
 
+def ranked(of: Benchmark) -> Rankings:
+    return retrievers.get("bm25")().rank(of.queries, of.codes, 8)
+
+
 def means(rankings: Rankings, of: Benchmark, *names: str) -> dict[str, float]:
     scores = evaluate(rankings, qrels_of(of.labels), names)
     return {name: round(mean(values.values()), ROUNDED) for name, values in scores.items()}
@@ -121,19 +125,19 @@ def check_beir(rankings: Rankings, of: Benchmark, folder: Path) -> None:
 
 def test_mteb_scores_a_run_as_we_do() -> None:
     of = benchmark()
-    check_mteb(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of)
+    check_mteb(ranked(of), of)
 
 
 def test_beir_scores_a_run_on_our_export_as_we_do(tmp_path: Path) -> None:
     of = benchmark()
-    check_beir(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of, tmp_path)
+    check_beir(ranked(of), of, tmp_path)
 
 
 def test_a_folder_that_was_taken_in_scores_as_the_benchmark_that_went_out(tmp_path: Path) -> None:
     of = benchmark()
     write_benchmark(of, tmp_path / "export")
     back = Beir(tmp_path / "export" / "beir").benchmark()
-    rankings = retrievers.get("bm25")().rank(of.queries, of.codes, 8)
+    rankings = ranked(of)
     assert means(rankings, back, *MTEB) == means(rankings, of, *MTEB)
 
 
@@ -165,7 +169,7 @@ def test_mteb_loads_and_scores_code_of_all_languages_that_are_read() -> None:
         for code, name in zip(of.codes, names, strict=True)
     ]
     of = of.model_copy(update={"codes": tuple(codes)})
-    check_mteb(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of)
+    check_mteb(ranked(of), of)
     task = mteb_task(of)
     six = {f"{name}-Code" for name in ("go", "java", "javascript", "php", "python", "ruby")}
     assert set(task.metadata.eval_langs) == {"eng-Latn", "rust-Code", *six}

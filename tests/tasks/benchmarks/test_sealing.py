@@ -33,7 +33,7 @@ from tasks.benchmarks.splits import count_matches, split_queries, split_reposito
 from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import QUERIES, agents_benchmark, people_benchmark
 
-Content = dict[str, Any]  # of a file of answers
+_CHANGED = "an answer was changed"
 SPLITS = dict(zip((query.query_id for query in QUERIES), ("train", "test", "dev"), strict=True))
 
 
@@ -84,55 +84,24 @@ def test_the_same_salt_gives_the_same_bytes_and_another_another_seal(tmp_path: P
     assert answers_file(tmp_path / "b", other.seal) != first
 
 
-def relevance(content: Content) -> None:
-    content["labels"][0]["relevance"] = 1 - content["labels"][0]["relevance"]
-
-
-def moved(content: Content) -> None:
-    content["labels"][0]["code_id"] = content["labels"][1]["code_id"]
-
-
-def twice(content: Content) -> None:
-    content["labels"].append(content["labels"][0])
-
-
-def fewer(content: Content) -> None:
-    content["labels"].pop()
-
-
-def salt(content: Content) -> None:
-    content["salt"] += "x"
-
-
-def name(content: Content) -> None:
-    content["benchmark"] = "theirs"
-
-
-def key(content: Content) -> None:
-    content["more"] = 1
-
-
-def kind(content: Content) -> None:
-    content["labels"] = {}
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (relevance, "an answer was changed"),
-        (moved, "an answer was changed"),
-        (twice, "an answer was changed"),
-        (fewer, "an answer was changed"),
-        (salt, "the salt in"),
-        (name, "has the answers of 'theirs', not of 'toy-people'"),
-        (key, "holds no sealed answers"),
-        (kind, "holds no sealed answers"),
+        (lambda c: c["labels"][0].update(relevance=1 - c["labels"][0]["relevance"]), _CHANGED),
+        (lambda c: c["labels"][0].update(code_id=c["labels"][1]["code_id"]), _CHANGED),
+        (lambda c: c["labels"].append(c["labels"][0]), _CHANGED),
+        (lambda c: c["labels"].pop(), _CHANGED),
+        (lambda c: c.update(salt=c["salt"] + "x"), "the salt in"),
+        (
+            lambda c: c.update(benchmark="theirs"),
+            "has the answers of 'theirs', not of 'toy-people'",
+        ),
+        (lambda c: c.update(more=1), "holds no sealed answers"),
+        (lambda c: c.update(labels={}), "holds no sealed answers"),
     ],
 )
 def test_other_answers_are_refused_by_name(
-    tmp_path: Path,
-    change: Callable[[Content], None],
-    named: str,
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], named: str
 ) -> None:
     folder, file = sealed_in(tmp_path / "b", people_benchmark())
     content = json.loads(file.read_text("utf-8"))

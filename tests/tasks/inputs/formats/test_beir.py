@@ -6,7 +6,7 @@ Covers `tasks.inputs.graded`, `mteb`.
 import gzip
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -292,6 +292,7 @@ CORPUS: Rows = [
 ]
 QUERIES: Rows = [{"id": "q1", "text": "sort a list"}, {"id": "q2", "text": "not judged"}]
 GRADES: Rows = [{"query-id": "q1", "corpus-id": "c1", "score": 1}]
+LAST, ASKED = "corpus/corpus-00001-of-00002", "queries/queries-00000-of-00001"
 
 
 def parquet(folder: Path, name: str, rows: Rows) -> None:
@@ -302,8 +303,8 @@ def parquet(folder: Path, name: str, rows: Rows) -> None:
 
 def task(folder: Path, grades: str = "qrels/test-00000-of-00001") -> Path:
     parquet(folder, "corpus/corpus-00000-of-00002", CORPUS[:1])
-    parquet(folder, "corpus/corpus-00001-of-00002", CORPUS[1:])
-    parquet(folder, "queries/queries-00000-of-00001", QUERIES)
+    parquet(folder, LAST, CORPUS[1:])
+    parquet(folder, ASKED, QUERIES)
     parquet(folder, grades, GRADES)
     return folder
 
@@ -342,37 +343,21 @@ def test_a_split_is_the_usual_one_or_named_by_its_file_and_has_its_own_corpus(
     assert find_split(tmp_path, "dev") == named
 
 
-def cut_short(folder: Path) -> None:
-    file = folder / "corpus" / "corpus-00001-of-00002.parquet"
-    file.write_bytes(file.read_bytes()[:40])
-
-
-def unknown(folder: Path) -> None:
-    parquet(folder, "queries/queries-00000-of-00001", QUERIES[1:])
-
-
-def repeated(folder: Path) -> None:
-    parquet(folder, "corpus/corpus-00001-of-00002", CORPUS[:1])
-
-
-def nameless(folder: Path) -> None:
-    parquet(folder, "corpus/corpus-00001-of-00002", [{"text": "def g"}])
-
-
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("name", "rows", "message"),
     [
-        (cut_short, r"corpus-00001-of-00002\.parquet cannot be read .*copy it again"),
-        (unknown, r"'q1' among them: take the qrels that belong to it"),
-        (repeated, r"00002\.parquet:1: id 'c1' is taken already by .*00002\.parquet:1"),
-        (nameless, r"00002\.parquet:1: _id: Field required"),
+        (LAST, None, r"corpus-00001-of-00002\.parquet cannot be read .*copy it again"),
+        (ASKED, QUERIES[1:], r"'q1' among them: take the qrels that belong to it"),
+        (LAST, CORPUS[:1], r"00002\.parquet:1: id 'c1' is taken already by .*00002\.parquet:1"),
+        (LAST, [{"text": "def g"}], r"00002\.parquet:1: _id: Field required"),
     ],
 )
-def test_a_spoilt_file_is_named(
-    tmp_path: Path, spoil: Callable[[Path], None], message: str
-) -> None:
-    task(tmp_path)
-    spoil(tmp_path)
+def test_a_spoilt_file_is_named(tmp_path: Path, name: str, rows: Rows | None, message: str) -> None:
+    file = task(tmp_path) / f"{name}.parquet"
+    if rows is None:
+        file.write_bytes(file.read_bytes()[:40])
+    else:
+        parquet(tmp_path, name, rows)
     with pytest.raises(SourceError, match=message):
         read(tmp_path)
 
