@@ -101,10 +101,7 @@ def _mutants(code: Code, failed: Mapping[str, int]) -> Iterable[Code]:
     language = language_named(code.language or "python")
     if language is None or not failed:
         return
-    made = [
-        *language.mutants_of(code.text, _MOST),
-        *language.strong_mutants_of(code.text, _MOST),
-    ]
+    made = [*language.mutants_of(code.text, _MOST), *language.strong_mutants_of(code.text, _MOST)]
     same = Counter(map(_change, made))
     for mutant in made:
         if same[_change(mutant)] == failed.get(_change(mutant)):

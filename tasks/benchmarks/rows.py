@@ -36,14 +36,7 @@ CODES = pa.schema(
         "split": _TEXT,
     }
 )
-LABELS = pa.schema(
-    {
-        **_PAIR,
-        "relevance": pa.float64(),
-        "origin": _TEXT,
-        "note": _TEXT,
-    }
-)
+LABELS = pa.schema({**_PAIR, "relevance": pa.float64(), "origin": _TEXT, "note": _TEXT})
 SPLITS = pa.schema({"query_id": _TEXT, "split": _TEXT})
 ROUNDS = pa.schema(
     {**_PAIR, "round": pa.int32(), "recipe_id": _TEXT, "status": _TEXT, "label": pa.int8()}

@@ -227,10 +227,7 @@ def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], npt.NDArray[
 
 
 def _order(
-    rows: Positions,
-    scores: npt.NDArray[np.float64],
-    columns: Positions,
-    code_ids: Sequence[str],
+    rows: Positions, scores: npt.NDArray[np.float64], columns: Positions, code_ids: Sequence[str]
 ) -> Positions | None:
     """Return the order by query, falling score and code id; None where the rows have it already.
 

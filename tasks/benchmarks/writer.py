@@ -60,10 +60,7 @@ def write_benchmark(
         PublishError: See `check_benchmark`; or ``folder`` holds files that no export has written.
     """
     check_benchmark(benchmark)
-    with (
-        space_on(folder.parent, OTHER_OUTPUT),
-        atomic_folder(folder, _own) as partial,
-    ):
+    with space_on(folder.parent, OTHER_OUTPUT), atomic_folder(folder, _own) as partial:
         manifest = describe(benchmark, undecided_listed=include_undecided)
         write_tables(benchmark, partial, include_undecided=include_undecided)
         write_beir(benchmark, partial / "beir")

@@ -4,7 +4,6 @@ Each reader has a small example; hypothesis flips, cuts, doubles and inserts byt
 over a thousand times in an ordinary run, over 10,000 times in a nightly one.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -36,6 +35,7 @@ from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.stores import empty_store
 from tests.fuzzing import NIGHTLY, cases, spoiled
+from tests.tasks.inputs.formats.test_export import seal
 from tests.tasks.sources.examples import DOUBLE, read_whole, write_lines
 
 
@@ -98,12 +98,7 @@ def _sealed_export(folder: Path) -> Callable[[], object]:
     read = _export(folder)
 
     def read_sealed() -> object:
-        file = folder / "b" / "manifest.json"
-        manifest = json.loads(file.read_text("utf-8"))
-        for entry in manifest["files"]:
-            content = (folder / "b" / entry["path"]).read_bytes()
-            entry |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        file.write_text(json.dumps(manifest), "utf-8")
+        seal(folder / "b")
         return read()
 
     return read_sealed

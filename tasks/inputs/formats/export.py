@@ -19,11 +19,7 @@ from tasks.benchmarks.benchmark import (
     check_benchmark,
     columns_of,
 )
-from tasks.benchmarks.evidence import (
-    EVIDENCE_FILE,
-    NO_ANNOTATIONS,
-    ExportedAnnotations,
-)
+from tasks.benchmarks.evidence import EVIDENCE_FILE, NO_ANNOTATIONS, ExportedAnnotations
 from tasks.benchmarks.manifest import MANIFEST, Manifest, is_export, verify_export
 from tasks.benchmarks.rows import QuerySpecification, Row, Rows, Undecided
 from tasks.inputs.formats import BenchmarkFormat, formats

@@ -14,12 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError
-from tasks.benchmarks import (
-    benchmark_fingerprint,
-    qrels_of,
-    read_manifest,
-    write_benchmark,
-)
+from tasks.benchmarks import benchmark_fingerprint, qrels_of, read_manifest, write_benchmark
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.sealing import (

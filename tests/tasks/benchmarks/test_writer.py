@@ -281,6 +281,7 @@ def _export_again_and_again(folder: Path, labels: int) -> None:
 
 _OTHER = Label(query_id="q0", code_id="c0", origin="people", relevance=1)
 _FIRST = people_benchmark().labels[0]
+_TWICE = Undecided(query_id=_FIRST.query_id, code_id=_FIRST.code_id, reason="")
 
 
 @pytest.mark.parametrize(
@@ -292,14 +293,7 @@ _FIRST = people_benchmark().labels[0]
         ({"label_origin": "documentation"}, "one benchmark for each origin"),
         ({"queries": (*QUERIES, QUERIES[0])}, "query ids more than once"),
         ({"codes": (*CODES, CODES[0])}, "code ids more than once"),
-        (
-            {
-                "undecided": (
-                    Undecided(query_id=_FIRST.query_id, code_id=_FIRST.code_id, reason=""),
-                )
-            },
-            "pair ids more than once",
-        ),
+        ({"undecided": (_TWICE,)}, "pair ids more than once"),
     ],
 )
 def test_a_benchmark_that_contradicts_itself_is_refused(
@@ -310,18 +304,18 @@ def test_a_benchmark_that_contradicts_itself_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def _card(folder: Path) -> tuple[dict[str, Any], str]:
-    _, front, body = (folder / "README.md").read_text("utf-8").split("---\n", 2)
+def _card(folder: Path, benchmark: Benchmark, **changes: object) -> tuple[dict[str, Any], str]:
+    """Return the front matter and the body of a benchmark's card."""
+    write_benchmark(benchmark.model_copy(update=changes), folder / "b", include_undecided=True)
+    _, front, body = (folder / "b" / "README.md").read_text("utf-8").split("---\n", 2)
     matter: dict[str, Any] = yaml.safe_load(front)
     return matter, body
 
 
 def test_every_parquet_file_is_a_configuration_that_exists(tmp_path: Path) -> None:
-    folder = tmp_path / "b"
-    write_benchmark(agents_benchmark(), folder, include_undecided=True)
-    matter, _ = _card(folder)
+    matter, _ = _card(tmp_path, agents_benchmark())
     paths = {config["data_files"][0]["path"] for config in matter["configs"]}
-    assert paths == {path.name for path in folder.glob("*.parquet")}
+    assert paths == {path.name for path in (tmp_path / "b").glob("*.parquet")}
 
 
 @pytest.mark.parametrize(
@@ -339,32 +333,24 @@ def test_the_licence_is_one_that_is_listed_or_other_with_its_name(
     tmp_path: Path, licences: list[str], expected: tuple[str, str | None]
 ) -> None:
     sources = tuple(SOURCE.model_copy(update={"licence": licence}) for licence in licences)
-    benchmark = people_benchmark().model_copy(update={"sources": sources})
-    write_benchmark(benchmark, tmp_path / "b")
-    matter, _ = _card(tmp_path / "b")
+    matter, _ = _card(tmp_path, people_benchmark(), sources=sources)
     assert (matter["license"], matter.get("license_name")) == expected
-
-
-def _recorded_by(by: str) -> LabelRecipe:
-    body = {"model": {"model": "recorded/x"}, "replies": {"by": by, "mark": "0"}}
-    return LabelRecipe(recipe_id="r1", origin="agents:r1", body=body)
 
 
 @pytest.mark.parametrize("former", [(), (LabelRecipe(recipe_id="r2", origin="o", body={}),)])
 def test_whose_a_recorded_models_replies_are_is_said(
     tmp_path: Path, former: tuple[LabelRecipe, ...]
 ) -> None:
-    recipes = (_recorded_by("AI assistants <b>wrote</b> them."), *former)
-    benchmark = agents_benchmark().model_copy(update={"recipes": recipes})
-    write_benchmark(benchmark, tmp_path / "b")
-    _, body = _card(tmp_path / "b")
-    said = MarkdownIt("commonmark").render(body)
+    replies = {"by": "AI assistants <b>wrote</b> them.", "mark": "0"}
+    body = {"model": {"model": "recorded/x"}, "replies": replies}
+    recorded = LabelRecipe(recipe_id="r1", origin="agents:r1", body=body)
+    _, text = _card(tmp_path, agents_benchmark(), recipes=(recorded, *former))
+    said = MarkdownIt("commonmark").render(text)
     assert "The replies of recorded/x were recorded: AI assistants &lt;b&gt;wrote" in said
 
 
 def test_only_recorded_models_have_recorded_replies(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(), tmp_path / "b")
-    assert "were recorded" not in _card(tmp_path / "b")[1]
+    assert "were recorded" not in _card(tmp_path, agents_benchmark())[1]
 
 
 @pytest.mark.parametrize(
@@ -383,25 +369,23 @@ def test_judgements_are_counted_by_what_they_rest_on(
 ) -> None:
     benchmark = agents_benchmark()
     of_support = [item.model_copy(update={"support": support}) for item in benchmark.evidence]
-    evidence = RecordedAnnotations(tuple(of_support))
-    write_benchmark(benchmark.model_copy(update={"evidence": evidence}), tmp_path / "b")
-    assert f"| {words} | 1 |" in _card(tmp_path / "b")[1]
+    _, body = _card(tmp_path, benchmark, evidence=RecordedAnnotations(tuple(of_support)))
+    assert f"| {words} | 1 |" in body
 
 
 def test_sources_and_drops_are_shown_and_cannot_break_out_of_their_table(tmp_path: Path) -> None:
     hostile = SourceInfo(
         name="a | b", licence="MIT", revision="`1`", location="</td><script>alert(1)</script>\n\nx"
     )
-    benchmark = people_benchmark().model_copy(update={"sources": (hostile,)})
-    write_benchmark(benchmark, tmp_path / "b")
-    html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
+    _, body = _card(tmp_path, people_benchmark(), sources=(hostile,))
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(body)
     assert "<script>" not in html
     assert "<td>a | b</td>" in html
     assert "short" in html
 
 
 def test_a_recipe_cannot_break_out_of_its_block(tmp_path: Path) -> None:
-    write_benchmark(agents_benchmark(), tmp_path / "b")
-    html = MarkdownIt("gfm-like", {"linkify": False}).render(_card(tmp_path / "b")[1])
+    _, body = _card(tmp_path, agents_benchmark())
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(body)
     assert html.count("<h1>") == 1
     assert "# not a heading" in html

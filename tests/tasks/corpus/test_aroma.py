@@ -74,10 +74,7 @@ def test_local_variables_are_those_that_the_code_declares(code: str, variables: 
 def test_keywords_comments_and_the_insides_of_texts_are_no_leaves() -> None:
     assert labels(
         '/** A. */ return null; // b\n super.f(this, true, "a b" /* c */, void.class);'
-    ) == [
-        "f 1 super.##",
-        '"a b" 1 (this,true,#,#)',
-    ]
+    ) == ["f 1 super.##", '"a b" 1 (this,true,#,#)']
 
 
 def test_names_of_variables_make_no_difference_and_those_of_methods_do() -> None:

@@ -50,17 +50,15 @@ def test_what_a_filter_drops_is_counted_by_reason() -> None:
     assert collected.dropped == {NOT_PARSED: 2, REPEATED_CODE: 1, "text without a function": 1}
 
 
+def labels_of(texts: Iterable[str], *queries: Query) -> list[Label]:
+    ids = [parse_function(text, "").code.code_id for text in texts]
+    pairs = [{"query_id": query.query_id, "code_id": code} for query in queries for code in ids]
+    return [Label(**pair, origin="people", relevance=1.0) for pair in pairs]
+
+
 def test_labels_of_dropped_functions_are_dropped_and_counted() -> None:
     query = Query.of("q")
-    labels = [
-        Label(
-            query_id=query.query_id,
-            code_id=parse_function(text, "").code.code_id,
-            origin="people",
-            relevance=1,
-        )
-        for text in (GOOD, BAD)
-    ]
+    labels = labels_of((GOOD, BAD), query)
     collected = collected_of((GOOD, BAD), labels, query, Query.of(" q "))
     assert [label.code_id for label in collected.labels] == [collected.codes[0].code_id]
     assert collected.dropped == {NOT_PARSED: 1, LABEL_OF_DROPPED: 1, REPEATED_QUERY: 1}
@@ -78,12 +76,9 @@ def test_plain_technical_keywords_are_left_out_with_their_labels(
     text: str, is_keyword: bool
 ) -> None:
     stream = Deduplicator(FilterChain(("technical-keywords",)))
-    function = parse_function("def f(x):\n    return x", "here")
+    function = parse_function(GOOD, "here")
     asked = [Query.of(text), Query.of("sort a list")]
-    labels = [
-        Label(query_id=query.query_id, code_id=function.code.code_id, origin="o", relevance=1.0)
-        for query in asked
-    ]
+    labels = labels_of([GOOD], *asked)
     assert [*stream.queries(asked)] == asked[is_keyword:]
     assert [*stream.codes([function])] == [function.code]
     assert stream.labels(labels) == labels[is_keyword:] == [*stream.new_labels(labels)]
@@ -102,12 +97,9 @@ DEEP = "def f(x):\n    return " + "(" * 300 + "x" + ")" * 300
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("def f(x):\n    print x", "function does not parse: Python 2 statement"),
-        ("def f(x):\n    exec x", "function does not parse: Python 2 statement"),
-        (
-            "def f(x):\n    try:\n        x()\n    except A, e:\n        pass",
-            "function does not parse: Python 2 statement",
-        ),
+        (BAD, NOT_PARSED),
+        ("def f(x):\n    exec x", NOT_PARSED),
+        ("def f(x):\n    try:\n        x()\n    except A, e:\n        pass", NOT_PARSED),
         ("def f(x):\n\tif x:\n        return 1", "function does not parse: tabs and spaces mixed"),
         ("def f(x):\n  y = 1\n   z = 2", "function does not parse: wrong indentation"),
         ("def f(x):\n    return '\0'", "function does not parse: null byte"),
@@ -248,11 +240,7 @@ def test_the_fingerprint_knows_every_part(folders: Path) -> None:
         ({"codes": ["stack=x"]}, UnknownNameError, "unknown source 'stack'"),
         ({"staqd": {"path": "x"}}, UnknownNameError, "did you mean 'staqc'"),
         ({"cosqa": {"path": "x"}}, SettingsError, "cosqa is chosen neither by"),
-        (
-            {"codes": ["staqc"]},
-            SettingsError,
-            "give staqc=PATH to --queries or --codes",
-        ),
+        ({"codes": ["staqc"]}, SettingsError, "give staqc=PATH to --queries or --codes"),
         ({"staqc": {"pth": "x"}}, SettingsError, r"no option 'pth' .*did you mean 'path'"),
     ],
 )

@@ -19,13 +19,7 @@ from tasks.filters.documentation import (
     first_paragraph,
     unpaired_reason,
 )
-from tasks.filters.python_code import (
-    INCOMPLETE,
-    IRRELEVANT,
-    MIXED,
-    OTHER_LANGUAGE,
-    PythonCode,
-)
+from tasks.filters.python_code import INCOMPLETE, IRRELEVANT, MIXED, OTHER_LANGUAGE, PythonCode
 from tasks.filters.special_methods import SpecialMethods
 from tasks.filters.testable import (
     NO_PARAMETER,

@@ -16,12 +16,7 @@ from tasks.corpus.functions import find_functions
 from tasks.corpus.source_files import standard_library
 from tasks.filters import CorpusFunction
 from tasks.filters.marked_near_duplicates import MarkedNearDuplicates
-from tasks.filters.near_duplicates import (
-    FEWEST_IDENTIFIERS,
-    NEAR,
-    NearDuplicates,
-    identifiers,
-)
+from tasks.filters.near_duplicates import FEWEST_IDENTIFIERS, NEAR, NearDuplicates, identifiers
 
 NAMES = [f"name{number}" for number in range(20)]
 

@@ -93,8 +93,7 @@ def test_an_inert_cell_comes_back_exactly(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", *FORMULAS],
+    "text", ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", *FORMULAS]
 )
 def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: str) -> None:
     file = tmp_path / "sheet.csv"

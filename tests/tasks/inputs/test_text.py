@@ -175,8 +175,7 @@ def test_a_text_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', r'{"a": 1, "\u0061": 2}'],
+    "text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', r'{"a": 1, "\u0061": 2}']
 )
 def test_a_key_that_is_there_twice_has_no_reading(text: str) -> None:
     with pytest.raises(SourceError, match="file:7: an object has the key 'a' twice"):

@@ -1,7 +1,4 @@
-"""TREC files are read as written, and errors name the line (`trec`, `qrels`, `files.columns`).
-
-Covers `tasks.inputs.trec`.
-"""
+"""TREC files are read as written, and errors name the line."""
 
 import gzip
 from pathlib import Path

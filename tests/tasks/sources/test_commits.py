@@ -13,9 +13,7 @@ import pytest
 
 from infra.collected import Collected
 from infra.errors import SourceError
-from infra.settings import SourceSettings
-from tasks.sources import open_source
-from tests.tasks.sources.examples import read_one, read_whole
+from tests.tasks.sources.examples import read_one
 
 TWO = "def double(x):\n    return x + x\n\n\ndef halve(x):\n    return x / 2\n"
 FOUR = TWO + "\n\ndef third(x):\n    return x / 3\n\n\ndef fourth(x):\n    return x / 4\n"
@@ -88,8 +86,7 @@ def test_subjects_are_asked_over_the_functions_of_the_folder_below_which_they_co
         (b"Change what is elsewhere alone", {"other/more.py": "def f(x):\n    return x\n"}),
     ]
     folder = repository(tmp_path / "r", iter(history)) / "src"
-    given = {"name": "source-code", "path": folder, "queries": "commits"}
-    (content,) = read_whole(open_source(SourceSettings.model_validate(given))).values()
+    content = read_one("source-code", folder, queries="commits")
     assert asked(content) == ["Add twice and half of a number"]
     assert [code.name for code in content.codes] == ["double", "halve"]
     assert content.dropped == {

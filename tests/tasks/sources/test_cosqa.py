@@ -14,7 +14,6 @@ import pytest
 from infra.collected import Collected
 from infra.errors import SourceError
 from infra.records import Code, Query
-from infra.settings import SourceSettings
 from tasks.corpus.merging import (
     CONFLICT,
     LABEL_OF_DROPPED,
@@ -30,6 +29,7 @@ from tests.tasks.sources.examples import (
     PYTHON_2,
     cosqa,
     cosqa_row,
+    read_all,
     read_one,
     read_whole,
 )
@@ -81,10 +81,7 @@ def test_filters_drop_functions_and_their_labels(tmp_path: Path) -> None:
     rows = [cosqa_row("double it", DOUBLE, 1), cosqa_row("shout", PYTHON_2, 1)]
     cosqa(tmp_path)
     (tmp_path / PAIRS).write_text(json.dumps(rows))
-    settings = SourceSettings.model_validate(
-        {"name": "cosqa", "path": tmp_path, "filters": "testable"}
-    )
-    main, pairs = read_whole(open_source(settings)).values()
+    main, pairs = read_all("cosqa", tmp_path, filters="testable").values()
     assert [code.name for code in main.codes] == ["double", "halve"]
     assert main.dropped == {"function does not parse: Python 2 statement": 1}
     assert len(pairs.labels) == 1
@@ -163,8 +160,7 @@ def test_missing_files_are_named(source: Readable, tmp_path: Path) -> None:
     "COSQA_DATA" not in os.environ, reason="COSQA_DATA names no folder with CoSQA's files"
 )
 def test_the_published_dev_files_have_their_known_counts() -> None:
-    settings = SourceSettings(name="cosqa", path=Path(os.environ["COSQA_DATA"]))
-    main, pairs = read_whole(open_source(settings)).values()
+    main, pairs = read_all("cosqa", Path(os.environ["COSQA_DATA"])).values()
     assert (len(main.queries), len(main.codes), len(main.labels)) == (500, 6267, 500)
     assert sum(not code.name for code in main.codes) == 20
     assert main.dropped == {}
@@ -225,40 +221,14 @@ def asked(*texts: str) -> list[dict[str, object]]:
 @pytest.fixture
 def plus(tmp_path: Path) -> Path:
     codes = [{"code-idx": index, "code": code} for index, code in enumerate((DOUBLE, HALVE))]
-    for name, items in (
-        (ASKED, asked("double it", "halve it")),
-        (CODES, [*codes, {"code-idx": 5, "code": PYTHON_2}]),
-        (
-            JUDGED,
-            [
-                judged(7, 0, 1),
-                judged(7, 1, 0),
-                judged(8, 1, 1),
-                judged(8, 5, 0),
-            ],
-        ),
-    ):
+    pairs = [judged(7, 0, 1), judged(7, 1, 0), judged(8, 1, 1), judged(8, 5, 0)]
+    codes.append({"code-idx": 5, "code": PYTHON_2})
+    for name, items in ((ASKED, asked("double it", "halve it")), (CODES, codes), (JUDGED, pairs)):
         (tmp_path / name).write_text(json.dumps(items), encoding="utf-8")
     return tmp_path
 
 
 read_plus = partial(read_one, "cosqa-plus")
-
-
-def relevances_by_text(collected: Collected) -> dict[tuple[str, str], float]:
-    text = {code.code_id: code.text for code in collected.codes}
-    asked = {query.query_id: query.text for query in collected.queries}
-    return {
-        (asked[label.query_id], text[label.code_id]): label.relevance for label in collected.labels
-    }
-
-
-EXPECTED = {
-    ("double it", Code.of(DOUBLE).text): 1.0,
-    ("double it", Code.of(HALVE).text): 0.0,
-    ("halve it", Code.of(HALVE).text): 1.0,
-    ("halve it", Code.of(PYTHON_2).text): 0.0,
-}
 
 
 @pytest.mark.parametrize(
@@ -270,7 +240,10 @@ def test_files_of_either_version_give_queries_codes_and_labels(
     for old, new in names.items():
         (plus / old).rename(plus / new)
     collected = read_plus(plus)
-    assert relevances_by_text(collected) == EXPECTED
+    assert relevances(collected) == {
+        pair("double it", DOUBLE): 1.0, pair("double it", HALVE): 0.0,
+        pair("halve it", HALVE): 1.0, pair("halve it", PYTHON_2): 0.0,
+    }  # fmt: skip
     assert collected.codes[0].origin == f"{names.get(CODES, CODES)}, item 1"
     assert {label.origin for label in collected.labels} == {"published:cosqa-plus"}
 
@@ -279,10 +252,8 @@ def test_what_is_equal_is_merged_and_filters_take_labels_along(plus: Path) -> No
     (plus / ASKED).write_text(json.dumps(asked("double it", "double  it")))
     collected = read_plus(plus, filters="parseable")
     assert [query.query_id for query in collected.queries] == [Query.of("double it").query_id]
-    assert relevances_by_text(collected) == {
-        ("double it", Code.of(DOUBLE).text): 1.0,
-        ("double it", Code.of(HALVE).text): 1.0,
-    }
+    expected = {pair("double it", code): 1.0 for code in (DOUBLE, HALVE)}
+    assert relevances(collected) == expected
     dropped = collected.dropped
     assert (dropped[REPEATED_QUERY], dropped[CONFLICT], dropped[LABEL_OF_DROPPED]) == (1, 1, 1)
 
@@ -290,11 +261,7 @@ def test_what_is_equal_is_merged_and_filters_take_labels_along(plus: Path) -> No
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        (
-            ASKED,
-            '[\n{"query-idx": 7, "query": "a"},\n{"query',
-            r"query.json:3: column 2: .*trunc",
-        ),
+        (ASKED, '[\n{"query-idx": 7, "query": "a"},\n{"query', r"query.json:3: column 2: .*trunc"),
         (CODES, '[{"code-idx": 0}]', r"codebase.json, item 1: code: Field required.*code-idx"),
         (CODES, '[{"code-idx": 0, "code": " "}]', r"codebase.json, item 1: code: "),
         (
@@ -307,11 +274,7 @@ def test_what_is_equal_is_merged_and_filters_take_labels_along(plus: Path) -> No
             json.dumps([judged(7, 9, 1)]),
             r"pairs.json, item 1: there is no query 7 or no code",
         ),
-        (
-            ASKED,
-            json.dumps(asked("a") * 2),
-            r"query.json, item 2: the index 7 is taken already",
-        ),
+        (ASKED, json.dumps(asked("a") * 2), r"query.json, item 2: the index 7 is taken already"),
     ],
 )
 def test_a_changed_file_of_cosqa_plus_is_named_with_its_place(

@@ -53,18 +53,27 @@ def test_a_folder_comes_in_as_the_benchmark_that_went_out(tmp_path: Path, form: 
     assert [source.licence for source in found.sources] == [card[form]]
 
 
-def beir(folder: Path, corpus: list[object], queries: list[object], qrels: str) -> Path:
-    (folder / "qrels").mkdir()
+Rows = Sequence[Mapping[str, object]]
+D: list[Mapping[str, object]] = [{"_id": "d", "text": "b"}]
+Q: Rows = [{"_id": "1", "text": "q"}]
+HEADER = "query-id\tcorpus-id\tscore\n"
+
+
+def beir(
+    folder: Path, qrels: str, corpus: Rows = D, queries: Rows = Q, name: str = "dev.tsv"
+) -> Path:
+    """Write a folder, and return it."""
+    (folder / "qrels").mkdir(exist_ok=True)
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
     (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
-    (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n" + qrels)
+    (folder / "qrels" / name).write_text(qrels)
     return folder
 
 
 def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) -> None:
-    corpus: list[object] = [{"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}}]
-    queries: list[object] = [{"_id": "1", "text": "q"}, {"_id": "2", "text": "not judged"}]
-    found = Beir(beir(tmp_path, corpus, queries, "1\td1\t1\n"), "dev").benchmark()
+    corpus = [{"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}}]
+    queries = [*Q, {"_id": "2", "text": "not judged"}]
+    found = Beir(beir(tmp_path, "1\td1\t1\n", corpus, queries), "dev").benchmark()
     assert [code.text for code in found.codes] == ["A b"]
     assert [query.query_id for query in found.queries] == ["1"]
     assert found.label_origin == "beir:dev"
@@ -73,38 +82,27 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("corpus", "qrels", "message"),
     [
-        (
-            [{"_id": "d", "text": "b"}] * 2,
-            "1\td\t1\n",
-            r"corpus.jsonl:2: id 'd' is taken already by .*:1",
-        ),
+        (D * 2, "1\td\t1\n", r"corpus.jsonl:2: id 'd' is taken already by .*:1"),
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
-        ([{"_id": "d", "text": "b"}], "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
-        ([{"_id": "d", "text": "b"}], "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
-        ([{"_id": "d", "text": "b"}], "", r"dev.tsv judges no code as relevant"),
-        ([{"_id": "d", "text": "b"}], "1\td\t0\n", r"dev.tsv judges no code as relevant"),
+        (D, "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
+        (D, "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
+        (D, "", r"dev.tsv judges no code as relevant"),
+        (D, "1\td\t0\n", r"dev.tsv judges no code as relevant"),
     ],
 )
-def test_a_bad_folder_is_an_error(
-    tmp_path: Path, corpus: list[object], qrels: str, message: str
-) -> None:
-    folder = beir(tmp_path, corpus, [{"_id": "1", "text": "q"}], qrels)
+def test_a_bad_folder_is_an_error(tmp_path: Path, corpus: Rows, qrels: str, message: str) -> None:
+    folder = beir(tmp_path, f"{HEADER}{qrels}", corpus)
     with pytest.raises(SourceError, match=message):
         Beir(folder, "dev").benchmark()
 
 
 def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    folder = beir(tmp_path, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "")
     with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
-        Beir(folder).benchmark()
-
-
-def small(folder: Path) -> Path:
-    return beir(folder, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "1\td\t1\n")
+        Beir(beir(tmp_path, HEADER)).benchmark()
 
 
 def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> None:
-    folder = small(tmp_path)
+    folder = beir(tmp_path, "1\td\t1\n")
     dev, train = (folder / "qrels" / f"{split}.tsv" for split in ("dev", "train"))
     assert split_of(folder) == split_of(dev) == (folder, "dev")
     train.write_bytes(dev.read_bytes())
@@ -117,7 +115,7 @@ def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> N
 
 
 def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_path: Path) -> None:
-    folder = small(tmp_path)
+    folder = beir(tmp_path, "1\td\t1\n")
     files = [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "dev.tsv"]
     plain = Beir(folder, "dev").benchmark()
     for file in files:
@@ -142,18 +140,13 @@ def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> 
 
 
 FOUND = [("q1", "c1", 1.0), ("q2", "c2", 2.0)]
-HEADER = "query-id\tcorpus-id\tscore\n"
 TWO = "q1\tc1\t1\nq2\tc2\t2\n"
 
 
 def judged(folder: Path, qrels: str, name: str = "test.tsv") -> Path:
     """Write a folder of two queries and two codes with qrels."""
-    (folder / "qrels").mkdir(exist_ok=True)
-    for file, letter in (("corpus", "c"), ("queries", "q")):
-        lines = (json.dumps({"_id": f"{letter}{n}", "text": "x"}) for n in (1, 2))
-        (folder / f"{file}.jsonl").write_text("\n".join(lines))
-    (folder / "qrels" / name).write_text(qrels)
-    return folder
+    codes, queries = ([{"_id": f"{letter}{n}", "text": "x"} for n in (1, 2)] for letter in "cq")
+    return beir(folder, qrels, codes, queries, name)
 
 
 @pytest.mark.parametrize(
@@ -283,8 +276,6 @@ def test_a_file_of_a_folder_is_no_link_that_leads_outside(tmp_path: Path, name: 
         (folder / name).unlink()
         shutil.move(place, folder / name)
 
-
-Rows = Sequence[Mapping[str, object]]
 
 CORPUS: Rows = [
     {"id": "c1", "title": "", "text": "def f"},

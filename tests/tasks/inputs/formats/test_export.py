@@ -15,12 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError
-from tasks.benchmarks import (
-    benchmark_fingerprint,
-    read_manifest,
-    verify_export,
-    write_benchmark,
-)
+from tasks.benchmarks import benchmark_fingerprint, read_manifest, verify_export, write_benchmark
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.inputs.formats.export import read_benchmark, read_exported
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
