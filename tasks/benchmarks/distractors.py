@@ -33,13 +33,9 @@ def with_mutants(benchmark: Benchmark, number: int) -> Benchmark:
     right = {label.key: label for label in columns.labels if label.relevance > 0}
     failed = _failed_by_programs(benchmark, right)
     wanted = pa.array(sorted({key.code_id for key in failed}), pa.string())
-    codes = {
-        code.code_id: code
-        for code in columns.codes.where(pc.is_in(columns.codes.column("code_id"), value_set=wanted))
-    }
+    codes = {code.code_id: code for code in columns.codes.among("code_id", wanted)}
     names = pa.array(sorted({code.name for code in codes.values()}), pa.string())
-    named = columns.codes.where(pc.is_in(columns.codes.column("name"), value_set=names))
-    known = {_bare(code) for code in named}
+    known = {_bare(code) for code in columns.codes.among("name", names)}
     made: dict[str, Code] = {}
     labels: dict[PairKey, Label] = {}
     for key, changes in sorted(failed.items()):
@@ -66,9 +62,7 @@ def parents_of_mutants(benchmark: Benchmark) -> dict[PairKey, list[str]]:
     """Return pair of a right code → its mutants that are labelled for the query."""
     labels = columns_of(benchmark).labels
     mutants = labels.where(pc.starts_with(labels.column("origin"), MUTANT))
-    codes = columns_of(benchmark).codes
-    ids = mutants.column("code_id").combine_chunks()
-    chosen = codes.where(pc.is_in(codes.column("code_id"), value_set=ids))
+    chosen = columns_of(benchmark).codes.among("code_id", mutants.column("code_id"))
     named = {each.code_id: each.origin.removeprefix(MUTANT).partition(" ")[0] for each in chosen}
     found: dict[PairKey, list[str]] = {}
     for label in mutants:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infra.links import leads_outside
-from infra.records import Code, Label, Query, SourceInfo
+from infra.records import Code, Label, SourceInfo
 from tasks.benchmarks.benchmark import GENERATED, Benchmark, columns_of
-from tasks.benchmarks.rows import Row, Rows, Undecided
+from tasks.benchmarks.rows import Rows, Undecided
 
 UNKNOWN = "unknown"
 
@@ -215,8 +215,9 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
     if pc.all(permitted, min_count=0).as_py():
         return benchmark
     codes = columns.codes.where(permitted)
-    labels = _rows_of(columns.labels, codes, "code_id")
-    undecided = _rows_of(columns.undecided, codes, "code_id")
+    kept = codes.column("code_id").combine_chunks()
+    labels = columns.labels.among("code_id", kept)
+    undecided = columns.undecided.among("code_id", kept)
     lost = _queries_of(columns.labels, columns.undecided) - _queries_of(labels, undecided)
     is_lost = pc.is_in(
         columns.queries.column("query_id"), value_set=pa.array(sorted(lost), pa.string())
@@ -232,11 +233,11 @@ def without_unlicensed(benchmark: Benchmark) -> Benchmark:
         update={
             "codes": codes,
             "labels": labels,
-            "stale": _rows_of(columns.stale, codes, "code_id"),
+            "stale": columns.stale.among("code_id", kept),
             "undecided": undecided,
             "queries": queries,
-            "specifications": _rows_of(columns.specifications, queries, "query_id"),
-            "evidence": benchmark.evidence.filter_codes(codes.column("code_id").combine_chunks()),
+            "specifications": columns.specifications.among("query_id", queries.column("query_id")),
+            "evidence": benchmark.evidence.filter_codes(kept),
             "dropped": dict(+dropped),
         }
     )
@@ -255,11 +256,6 @@ def _permitted(codes: Rows[Code], sources: Sequence[SourceInfo]) -> pa.ChunkedAr
     by_itself = pc.is_in(licences, value_set=pa.array(own, pa.string()))
     written = pc.starts_with(codes.column("origin"), GENERATED)
     return pc.or_(pc.or_(by_itself, by_source), written)
-
-
-def _rows_of(found: Rows[Row], others: Rows[Code] | Rows[Query], column: str) -> Rows[Row]:
-    kept = others.column(column).combine_chunks()
-    return found.where(pc.is_in(found.column(column), value_set=kept))
 
 
 def _queries_of(labels: Rows[Label], undecided: Rows[Undecided]) -> set[str]:

@@ -162,7 +162,7 @@ class QuerySpecification(Record):
 Row = TypeVar("Row", bound=Record)
 _BATCH = 4_096  # records that exist at once while all are read
 
-_SCHEMAS: dict[type[Record], pa.Schema] = {
+SCHEMAS: dict[type[Record], pa.Schema] = {
     Query: QUERIES,
     Code: CODES,
     Label: LABELS,
@@ -187,7 +187,7 @@ class Rows(Sequence[Row], Generic[Row]):
         for name in kind.model_fields.keys() - set(table.column_names):
             default = kind.model_fields[name].default
             table = table.append_column(name, pa.array([default] * table.num_rows, pa.string()))
-        schema = pa.schema([_SCHEMAS[kind].field(name) for name in kind.model_fields])
+        schema = pa.schema([SCHEMAS[kind].field(name) for name in kind.model_fields])
         self.table = table.select(schema.names).cast(schema)
         self._made = TypeAdapter(list[kind])  # type: ignore[valid-type]
 
@@ -197,7 +197,7 @@ class Rows(Sequence[Row], Generic[Row]):
         if isinstance(records, Rows):
             return records
         rows = [record.model_dump() for record in records]
-        return cls(kind, pa.Table.from_pylist(rows, schema=_SCHEMAS[kind]))
+        return cls(kind, pa.Table.from_pylist(rows, schema=SCHEMAS[kind]))
 
     def column(self, name: str) -> pa.ChunkedArray:
         """Return the values of one field, in the order of the records."""
@@ -206,6 +206,10 @@ class Rows(Sequence[Row], Generic[Row]):
     def where(self, mask: pa.Array | pa.ChunkedArray) -> "Rows[Row]":
         """Return the records for which a column of booleans is true."""
         return Rows(self.kind, self.table.filter(mask))
+
+    def among(self, name: str, values: pa.Array | pa.ChunkedArray) -> "Rows[Row]":
+        """Return the records one field of which has one of some values."""
+        return self.where(pc.is_in(self.column(name), value_set=values))
 
     def joined(self, others: Iterable[Row]) -> "Rows[Row]":
         """Return the records, and others after them."""

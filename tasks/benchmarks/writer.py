@@ -28,16 +28,7 @@ from tasks.benchmarks.manifest import (
     verify_export,
     write_manifest,
 )
-from tasks.benchmarks.rows import (
-    CODES,
-    EVIDENCE,
-    LABELS,
-    QUERIES,
-    ROUNDS,
-    SPECIFICATIONS,
-    SPLITS,
-    UNDECIDED,
-)
+from tasks.benchmarks.rows import EVIDENCE, ROUNDS, SCHEMAS, SPLITS
 from tasks.benchmarks.trec import RUNS
 
 
@@ -126,18 +117,14 @@ _ANNOTATIONS = 16_384  # of a row group of evidence, some 50 MB
 def write_tables(benchmark: Benchmark, folder: Path, *, include_undecided: bool) -> None:
     """Write queries, codes and labels, and each of the other tables that has rows."""
     columns = columns_of(benchmark)
-    _write(folder / "queries.parquet", columns.queries.ordered().table, QUERIES)
-    _write(folder / "codes.parquet", columns.codes.ordered().table, CODES)
-    _write(folder / "labels.parquet", columns.labels.ordered().table, LABELS)
-    if include_undecided:
-        _write(folder / "undecided.parquet", columns.undecided.ordered().table, UNDECIDED)
+    optional = {"undecided": include_undecided, "specifications": bool(benchmark.specifications)}
+    for name in ("queries", "codes", "labels", *filter(optional.get, optional)):
+        rows = getattr(columns, name)
+        _write(folder / f"{name}.parquet", rows.ordered().table, SCHEMAS[rows.kind])
     if benchmark.splits:
         parts = sorted(benchmark.splits.items())
-        rows = [{"query_id": query, "split": part} for query, part in parts]
-        _write(folder / "splits.parquet", pa.Table.from_pylist(rows, schema=SPLITS), SPLITS)
-    if benchmark.specifications:
-        texts = columns.specifications.ordered().table
-        _write(folder / "specifications.parquet", texts, SPECIFICATIONS)
+        split = [{"query_id": query, "split": part} for query, part in parts]
+        _write(folder / "splits.parquet", pa.Table.from_pylist(split, schema=SPLITS), SPLITS)
     if benchmark.evidence:
         _write_evidence(benchmark, folder)
 

@@ -1,7 +1,5 @@
 """The same run on the same export, scored by us, by `mteb` and by BEIR's own evaluator."""
 
-import csv
-import json
 import os
 import warnings
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate, mean
 from tasks.retrievers import retrievers
 from tasks.sources import open_source
-from tests.fakes.benchmarks import CODES, QUERIES, people_benchmark
+from tests.fakes.benchmarks import people_benchmark
 from tests.tasks.sources.examples import read_whole
 
 ROUNDED = 5  # places, to which both evaluators round means
@@ -213,34 +211,3 @@ def test_cosqas_development_queries_get_the_same_scores_from_all(
         assert found == pytest.approx(reciprocal_rank, abs=0.002)
     check_beir(rankings, of, tmp_path)
     check_mteb(rankings, of)
-
-
-def rows_of(file: Path) -> list[dict[str, str]]:
-    # Split at line feeds alone: a function may hold U+2028, which splitlines would break at.
-    return [json.loads(line) for line in file.read_text("utf-8").strip("\n").split("\n")]
-
-
-def test_corpus_and_queries_have_the_keys_that_beir_reads(tmp_path: Path) -> None:
-    write_benchmark(people_benchmark(), tmp_path / "b")
-    corpus = rows_of(tmp_path / "b" / "beir" / "corpus.jsonl")
-    assert {row["_id"]: row["text"] for row in corpus} == {c.code_id: c.text for c in CODES}
-    assert {row["title"] for row in corpus} == {""}
-    queries = rows_of(tmp_path / "b" / "beir" / "queries.jsonl")
-    assert {row["_id"]: row["text"] for row in queries} == {q.query_id: q.text for q in QUERIES}
-
-
-def test_qrels_hold_every_judgement_zeros_included(tmp_path: Path) -> None:
-    benchmark = people_benchmark()
-    write_benchmark(benchmark, tmp_path / "b")
-    with (tmp_path / "b" / "beir" / "qrels" / "test.tsv").open(newline="") as file:
-        header, *rows = csv.reader(file, delimiter="\t")
-    assert header == ["query-id", "corpus-id", "score"]
-    expected = {(label.query_id, label.code_id, int(label.relevance)) for label in benchmark.labels}
-    assert {(query, code, int(score)) for query, code, score in rows} == expected
-
-
-def test_graded_relevance_keeps_its_fraction(tmp_path: Path) -> None:
-    benchmark = people_benchmark()
-    graded = benchmark.labels[0].model_copy(update={"relevance": 2.5})
-    write_benchmark(benchmark.model_copy(update={"labels": (graded,)}), tmp_path / "b")
-    assert (tmp_path / "b" / "beir" / "qrels" / "test.tsv").read_text().endswith("\t2.5\n")

@@ -1,5 +1,7 @@
 """Laws of exported folders: `writer`, and its `benchmark`, `manifest` and dataset `card`."""
 
+import csv
+import json
 import multiprocessing
 import shutil
 from collections.abc import Callable, Sequence
@@ -389,3 +391,34 @@ def test_a_recipe_cannot_break_out_of_its_block(tmp_path: Path) -> None:
     html = MarkdownIt("gfm-like", {"linkify": False}).render(body)
     assert html.count("<h1>") == 1
     assert "# not a heading" in html
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    # Split at line feeds alone: a function may hold U+2028, which splitlines would break at.
+    return [json.loads(line) for line in file.read_text("utf-8").strip("\n").split("\n")]
+
+
+def test_corpus_and_queries_have_the_keys_that_beir_reads(tmp_path: Path) -> None:
+    write_benchmark(people_benchmark(), tmp_path / "b")
+    corpus = rows_of(tmp_path / "b" / "beir" / "corpus.jsonl")
+    assert {row["_id"]: row["text"] for row in corpus} == {c.code_id: c.text for c in CODES}
+    assert {row["title"] for row in corpus} == {""}
+    queries = rows_of(tmp_path / "b" / "beir" / "queries.jsonl")
+    assert {row["_id"]: row["text"] for row in queries} == {q.query_id: q.text for q in QUERIES}
+
+
+def test_qrels_hold_every_judgement_zeros_included(tmp_path: Path) -> None:
+    benchmark = people_benchmark()
+    write_benchmark(benchmark, tmp_path / "b")
+    with (tmp_path / "b" / "beir" / "qrels" / "test.tsv").open(newline="") as file:
+        header, *rows = csv.reader(file, delimiter="\t")
+    assert header == ["query-id", "corpus-id", "score"]
+    expected = {(label.query_id, label.code_id, int(label.relevance)) for label in benchmark.labels}
+    assert {(query, code, int(score)) for query, code, score in rows} == expected
+
+
+def test_graded_relevance_keeps_its_fraction(tmp_path: Path) -> None:
+    benchmark = people_benchmark()
+    graded = benchmark.labels[0].model_copy(update={"relevance": 2.5})
+    write_benchmark(benchmark.model_copy(update={"labels": (graded,)}), tmp_path / "b")
+    assert (tmp_path / "b" / "beir" / "qrels" / "test.tsv").read_text().endswith("\t2.5\n")
