@@ -1,4 +1,4 @@
-"""Laws that every registered source keeps, of linked files too."""
+"""Laws that every registered source keeps."""
 
 import os
 import shutil
@@ -148,28 +148,3 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused(
 def test_a_missing_folder_is_a_source_error(settings: SourceSettings, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"nowhere: no such folder"):
         opened(settings, path=tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("name", [name for name in sources.names() if name != "stdlib-sample"])
-def test_a_file_is_taken_from_inside_its_folder_alone(tmp_path: Path, name: str) -> None:
-    folder, other = tmp_path / "folder", tmp_path / "other"
-    folder.mkdir()
-    other.mkdir()
-    options = sources.get(name).write_example(folder)
-    settings = SourceSettings.model_validate({"name": name, **options})
-    plain = read_whole(opened(settings))
-    named = {value for value in options.values() if isinstance(value, Path)}
-    files = [file for file in folder.rglob("*") if file.is_file() and file not in named]
-    assert files
-    for number, file in enumerate(files):
-        kept, left = folder / f".{number}", other / str(number)
-        shutil.move(file, kept)
-        file.symlink_to(kept)
-        assert read_whole(opened(settings)) == plain, f"{file} is linked inside"
-        shutil.move(kept, left)
-        file.unlink()
-        file.symlink_to(left)
-        with pytest.raises(SourceError, match=r"leads? outside of"):
-            read_whole(opened(settings))
-        file.unlink()
-        shutil.move(left, file)
