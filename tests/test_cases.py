@@ -20,7 +20,7 @@ import pytest
 from infra.records import caseless
 from infra.settings import TrainingSettings
 from tasks.encoders import encoders
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries
 from tasks.training.data import read_training_data
 from tests.ports import free_port
 

@@ -111,7 +111,7 @@ from pathlib import Path
 from pydantic import Field
 
 from infra.records import Query, SourceInfo
-from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.functions import parse_function
 from tasks.inputs.text import read_text
 from tasks.sources import FolderOptions, FolderSource, sources
 

@@ -514,7 +514,7 @@ def compare_annotators(
     settings = settings_of(compare_annotators, locals())
     from infra.outputs import require_writable, write_outputs
     from infra.subsets import Draw
-    from tasks.inputs.truth import read_truth
+    from tasks.inputs.pairs import read_truth
     from tasks.runtime.checked import check
 
     if output:

@@ -1,10 +1,9 @@
 """A benchmark as data and as files.
 
-``benchmark``, ``qrels`` and ``runs`` are the data: queries, codes, labels (records in columns:
-``rows``) and their ``evidence``, a stream; relevance judgements; rankings. ``writer`` makes an
-exported folder (Parquet ``tables`` with their ``schemas``, ``manifest`` with checksums, dataset
-``card``); ``beir``, ``trec``, ``mteb`` and ``challenge`` write what other evaluation tools read,
-and ``sheets`` what people fill in. `tasks.inputs` reads all of it.
+``benchmark`` and ``runs`` are the data: queries, codes, labels (records in columns: ``rows``) and
+their ``evidence``, a stream; rankings and relevance judgements. ``writer`` makes an exported folder
+(Parquet tables, ``manifest`` with checksums, dataset ``card``); ``interchange`` and ``trec`` write
+what other evaluation tools read, ``sheets`` what people fill in. `tasks.inputs` reads all of it.
 """
 
 from tasks.benchmarks.benchmark import (

@@ -154,12 +154,8 @@ def benchmark_fingerprint(benchmark: Benchmark, undecided: str = "") -> str:
     """Return the identity of what is labelled and how, in any order of the records.
 
     Two benchmarks with one fingerprint give every retrieval method the same scores. The evidence
-    behind the labels is left out: it holds times and costs, too.
-
-    Args:
-        benchmark: The benchmark.
-        undecided: The digest of its undecided pairs (`digest_of_records`), where it was read from
-            an export that does not list them.
+    behind the labels is left out: it holds times and costs, too. Of an export that does not list
+    its undecided pairs their digest is given (`digest_of_records`).
     """
     body = benchmark.model_dump(mode="json", include={"name", "label_origin", "recipe"})
     records = (benchmark.sources, benchmark.queries, benchmark.codes, benchmark.labels)
@@ -186,7 +182,11 @@ def check_benchmark(benchmark: Benchmark) -> None:
     pairs = pa.concat_tables(
         rows.table.select(["query_id", "code_id"]) for rows in (columns.labels, columns.undecided)
     )
-    _refuse_unfit(columns, name)
+    try:
+        refuse_unfit_ids(columns.queries.column("query_id"))
+        refuse_unfit_ids(columns.codes.column("code_id"))
+    except ValueError as error:
+        raise PublishError(f"benchmark {name!r}: {error}") from None
     _refuse_repeated("query", name, columns.queries.column("query_id"))
     _refuse_repeated("code", name, columns.codes.column("code_id"))
     _refuse_repeated(
@@ -207,14 +207,6 @@ def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
         f"benchmark {name!r} holds {len(repeated)} {kind} ids more than once, "
         f"{pc.min(repeated).as_py()!r} among them: collect its sources again"
     )
-
-
-def _refuse_unfit(columns: Columns, name: str) -> None:
-    try:
-        refuse_unfit_ids(columns.queries.column("query_id"))
-        refuse_unfit_ids(columns.codes.column("code_id"))
-    except ValueError as error:
-        raise PublishError(f"benchmark {name!r}: {error}") from None
 
 
 def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:

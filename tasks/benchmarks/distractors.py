@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from infra.identity import CodeId, PairKey
 from infra.languages import Language, Mutant, language_named
-from infra.records import Annotation, Code, Label
+from infra.records import Code, Label
 from tasks.benchmarks.benchmark import MUTANT, Benchmark, columns_of
 
+_FAILED = "assertion_failed"
 _MOST = 200  # mutants of a code that are made again: as many as settings let gates run, twice
 
 
@@ -32,13 +33,9 @@ def with_mutants(benchmark: Benchmark, number: int) -> Benchmark:
     right = {label.key: label for label in columns.labels if label.relevance > 0}
     failed = _failed_by_programs(benchmark, right)
     wanted = pa.array(sorted({key.code_id for key in failed}), pa.string())
-    codes = {
-        code.code_id: code
-        for code in columns.codes.where(pc.is_in(columns.codes.column("code_id"), value_set=wanted))
-    }
+    codes = {code.code_id: code for code in columns.codes.among("code_id", wanted)}
     names = pa.array(sorted({code.name for code in codes.values()}), pa.string())
-    named = columns.codes.where(pc.is_in(columns.codes.column("name"), value_set=names))
-    known = {_bare(code) for code in named}
+    known = {_bare(code) for code in columns.codes.among("name", names)}
     made: dict[str, Code] = {}
     labels: dict[PairKey, Label] = {}
     for key, changes in sorted(failed.items()):
@@ -65,9 +62,7 @@ def parents_of_mutants(benchmark: Benchmark) -> dict[PairKey, list[str]]:
     """Return pair of a right code → its mutants that are labelled for the query."""
     labels = columns_of(benchmark).labels
     mutants = labels.where(pc.starts_with(labels.column("origin"), MUTANT))
-    codes = columns_of(benchmark).codes
-    ids = mutants.column("code_id").combine_chunks()
-    chosen = codes.where(pc.is_in(codes.column("code_id"), value_set=ids))
+    chosen = columns_of(benchmark).codes.among("code_id", mutants.column("code_id"))
     named = {each.code_id: each.origin.removeprefix(MUTANT).partition(" ")[0] for each in chosen}
     found: dict[PairKey, list[str]] = {}
     for label in mutants:
@@ -84,23 +79,15 @@ def _failed_by_programs(
     for annotation in benchmark.evidence.with_support("valid_oracle"):
         if annotation.label == 1 and annotation.key in right:
             failed, others = found.setdefault(annotation.key, (Counter(), set()))
-            for trials in _trials(annotation):
-                ended = Counter(change for change, is_failed in trials if is_failed)
-                failed |= ended
-                others.update(change for change, is_failed in trials if not is_failed)
+            for run in annotation.executions:
+                if run.oracle and not run.oracle.faults and run.result.outcome == "passed":
+                    trials = [(each.change, each.outcome) for each in run.oracle.trials]
+                    failed |= Counter(change for change, end in trials if end == _FAILED)
+                    others.update(change for change, end in trials if end != _FAILED)
     return {
         key: Counter({change: runs for change, runs in failed.items() if change not in others})
         for key, (failed, others) in found.items()
     }
-
-
-def _trials(annotation: Annotation) -> Iterable[list[tuple[str, bool]]]:
-    """Yield (mistake, whether it failed an assertion) of each valid program's runs on mutants."""
-    for run in annotation.executions:
-        if run.oracle and not run.oracle.faults and run.result.outcome == "passed":
-            yield [
-                (trial.change, trial.outcome == "assertion_failed") for trial in run.oracle.trials
-            ]
 
 
 def _mutants(code: Code, failed: Mapping[str, int]) -> Iterable[Code]:
@@ -108,10 +95,7 @@ def _mutants(code: Code, failed: Mapping[str, int]) -> Iterable[Code]:
     language = language_named(code.language or "python")
     if language is None or not failed:
         return
-    made = [
-        *language.mutants_of(code.text, _MOST),
-        *language.strong_mutants_of(code.text, _MOST),
-    ]
+    made = [*language.mutants_of(code.text, _MOST), *language.strong_mutants_of(code.text, _MOST)]
     same = Counter(map(_change, made))
     for mutant in made:
         if same[_change(mutant)] == failed.get(_change(mutant)):

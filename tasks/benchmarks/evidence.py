@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from infra.records import Annotation, Execution, ExecutionResult, Record
-from tasks.benchmarks.schemas import EVIDENCE, NESTED, PAIR
+from tasks.benchmarks.rows import EVIDENCE, NESTED, PAIR
 
 EVIDENCE_FILE = "evidence.parquet"
 _BATCH = 1_024  # annotations

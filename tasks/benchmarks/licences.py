@@ -3,16 +3,24 @@
 Names are SPDX's. Licences name each other: GPL-3.0 has a section on the AGPL, MPL-2.0 lists those
 of GNU. So a text is under the licence that stands first in it, as a title, as a notice or by its
 words, and of a file with several that is the project's own, before those of what it bundles. What
-is recognised by no phrase is "unknown".
+is recognised by no phrase is "unknown". Of a benchmark `without_unlicensed` keeps what may
+be published.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from infra.files import leads_outside
+from infra.records import Code, Label, SourceInfo
+from tasks.benchmarks.benchmark import GENERATED, Benchmark, columns_of
+from tasks.benchmarks.rows import Rows, Undecided
 
 UNKNOWN = "unknown"
 
@@ -189,3 +197,66 @@ def _starts(phrase: str, text: str) -> Iterator[int]:
 def _pattern(phrase: str) -> re.Pattern[str]:
     # Without \b in front, which would keep the search from looking for the first word alone.
     return re.compile(phrase.replace(" ", r"\s") + r"(?!\w)", re.DOTALL | re.MULTILINE)
+
+
+UNLICENSED = "code whose licence is unknown or does not permit redistribution"
+PAIR_OF_UNLICENSED = "judged pair of such code"
+ONLY_UNLICENSED = "query all of whose judged pairs are of such code"
+
+
+def without_unlicensed(benchmark: Benchmark) -> Benchmark:
+    """Return a benchmark without code that may not be redistributed, and all that refers to it.
+
+    What is left out is counted in ``dropped``. Code without a licence of its own is under that of
+    its source; written answers stay.
+    """
+    columns = columns_of(benchmark)
+    permitted = _permitted(columns.codes, benchmark.sources)
+    if pc.all(permitted, min_count=0).as_py():
+        return benchmark
+    codes = columns.codes.where(permitted)
+    kept = codes.column("code_id").combine_chunks()
+    labels = columns.labels.among("code_id", kept)
+    undecided = columns.undecided.among("code_id", kept)
+    lost = _queries_of(columns.labels, columns.undecided) - _queries_of(labels, undecided)
+    is_lost = pc.is_in(
+        columns.queries.column("query_id"), value_set=pa.array(sorted(lost), pa.string())
+    )
+    queries = columns.queries.where(pc.invert(is_lost))
+    dropped = Counter(benchmark.dropped)
+    dropped[UNLICENSED] += len(columns.codes) - len(codes)
+    dropped[PAIR_OF_UNLICENSED] += (
+        len(columns.labels) + len(columns.undecided) - len(labels) - len(undecided)
+    )
+    dropped[ONLY_UNLICENSED] += len(columns.queries) - len(queries)
+    return benchmark.model_copy(
+        update={
+            "codes": codes,
+            "labels": labels,
+            "stale": columns.stale.among("code_id", kept),
+            "undecided": undecided,
+            "queries": queries,
+            "specifications": columns.specifications.among("query_id", queries.column("query_id")),
+            "evidence": benchmark.evidence.filter_codes(kept),
+            "dropped": dict(+dropped),
+        }
+    )
+
+
+def _permitted(codes: Rows[Code], sources: Sequence[SourceInfo]) -> pa.ChunkedArray:
+    """Return for each code whether it may be published."""
+    licences, known = codes.column("licence"), {source.name for source in sources}
+    refusing = {source.name for source in sources if not permits_redistribution(source.licence)}
+    covering = sorted(known - refusing if refusing else {*known, ""})
+    own = [name for name in pc.unique(licences).to_pylist() if permits_redistribution(name)]
+    by_source = pc.and_(
+        pc.equal(licences, ""),
+        pc.is_in(codes.column("source"), value_set=pa.array(covering, pa.string())),
+    )
+    by_itself = pc.is_in(licences, value_set=pa.array(own, pa.string()))
+    written = pc.starts_with(codes.column("origin"), GENERATED)
+    return pc.or_(pc.or_(by_itself, by_source), written)
+
+
+def _queries_of(labels: Rows[Label], undecided: Rows[Undecided]) -> set[str]:
+    return {*labels.column("query_id").to_pylist(), *undecided.column("query_id").to_pylist()}

@@ -31,6 +31,8 @@ from tasks.benchmarks.benchmark import (
 from tasks.benchmarks.splits import SPLITS
 
 MANIFEST = "manifest.json"
+# Fields that a manifest has as its benchmark has them.
+SHARED = ("name", "label_origin", "recipe", "rounds", "code_base", "found_by", "sealed")
 
 
 class ExportedFile(Record):
@@ -131,9 +133,8 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
     )
     parts = Counter(benchmark.splits.values())
     return Manifest(
+        **{name: getattr(benchmark, name) for name in SHARED},
         format_version=FORMAT_VERSION,
-        name=benchmark.name,
-        label_origin=benchmark.label_origin,
         fingerprint=benchmark_fingerprint(benchmark),
         counts={
             "queries": len(benchmark.queries),
@@ -149,17 +150,12 @@ def describe(benchmark: Benchmark, *, undecided_listed: bool) -> Manifest:
         },
         dropped=dict(sorted(benchmark.dropped.items())),
         sources=tuple(sorted(benchmark.sources, key=lambda source: source.model_dump_json())),
-        recipe=benchmark.recipe,
         recipes=_labels_by_recipe(benchmark, columns),
         people={name: n for name, n in sorted(origins.items()) if name.startswith(PEOPLE)},
         accepts_gold=benchmark.accepts_gold,
-        rounds=benchmark.rounds,
         undecided_listed=undecided_listed,
         undecided_digest=digest_of_records(benchmark.undecided) if benchmark.undecided else "",
-        code_base=benchmark.code_base,
         splits={part: parts[part] for part in SPLITS if part in parts},
-        found_by=benchmark.found_by,
-        sealed=benchmark.sealed,
         files=(),
     )
 
@@ -240,11 +236,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path: True) -> Manifest:
-    """Return an export's manifest after comparing its files with their checksums.
-
-    Args:
-        folder: The export.
-        is_wanted: Which files, by their paths inside the folder; all if not given.
+    """Return an export's manifest after comparing its files, or those wanted, with their checksums.
 
     Raises:
         PublishError: As `read_manifest`, or a file is missing or changed.

@@ -1,13 +1,17 @@
-"""Runs: the ranked lists of a method, as arrays."""
+"""Runs and qrels: the ranked lists of a method, and the judgements of a benchmark, as arrays."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from infra.records import Label
+from tasks.benchmarks.rows import Rows
+from tasks.statistics import Values
 
 Positions = npt.NDArray[np.signedinteger]
 Value = TypeVar("Value", bound=np.generic)
@@ -223,10 +227,7 @@ def numbered(names: pa.Array | pa.ChunkedArray) -> tuple[list[str], npt.NDArray[
 
 
 def _order(
-    rows: Positions,
-    scores: npt.NDArray[np.float64],
-    columns: Positions,
-    code_ids: Sequence[str],
+    rows: Positions, scores: npt.NDArray[np.float64], columns: Positions, code_ids: Sequence[str]
 ) -> Positions | None:
     """Return the order by query, falling score and code id; None where the rows have it already.
 
@@ -253,3 +254,46 @@ def _refuse_repeated(query_ids: Sequence[str], code_ids: Sequence[str], ranked: 
         row, place = np.argwhere(repeated)[0].tolist()
         code = code_ids[int(ordered[row, place])]
         raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice: list each result once")
+
+
+Qrels = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class QrelsTable:
+    """Qrels as columns; a relevance of 0 is judged and not relevant, one below 0 is not judged.
+
+    So TREC marks what was pooled and not judged (-1), or is junk (-2).
+
+    Attributes:
+        query_ids: The judged queries.
+        code_ids: The judged codes, each once.
+        rows: (pairs,) positions in ``query_ids``.
+        columns: (pairs,) positions in ``code_ids``.
+        relevance: (pairs,)
+    """
+
+    query_ids: Sequence[str]
+    code_ids: Sequence[str]
+    rows: Positions
+    columns: Positions
+    relevance: Values
+
+    @classmethod
+    def of(cls, qrels: Qrels) -> Self:
+        """Return query → code → relevance as columns."""
+        query_ids = sorted(qrels)
+        sizes = [len(qrels[query]) for query in query_ids]
+        rows = np.repeat(np.arange(len(query_ids)), sizes)
+        codes = pa.array([code for query in query_ids for code in qrels[query]], pa.string())
+        code_ids, columns = numbered(codes)
+        relevance = [value for query in query_ids for value in qrels[query].values()]
+        return cls(query_ids, code_ids, rows, columns, np.array(relevance, np.float64))
+
+    @classmethod
+    def of_labels(cls, labels: Iterable[Label]) -> Self:
+        """Return labels as columns; those that are `Rows` are read without a record."""
+        rows = Rows.of(Label, labels).ordered()
+        query_ids, queries = numbered(rows.column("query_id"))
+        code_ids, codes = numbered(rows.column("code_id"))
+        return cls(query_ids, code_ids, queries, codes, rows.column("relevance").to_numpy())

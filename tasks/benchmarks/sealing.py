@@ -17,7 +17,6 @@ from infra.errors import PublishError
 from infra.files import atomic_write
 from infra.records import Label, Record
 from tasks.benchmarks.benchmark import Benchmark, Seal, columns_of
-from tasks.benchmarks.rows import Row, Rows
 
 
 class SealedAnswers(Record):
@@ -53,11 +52,8 @@ def answers_file(folder: Path, seal: Seal) -> Path:
 def seal_benchmark(benchmark: Benchmark, salt: str) -> tuple[Benchmark, SealedAnswers]:
     """Return a benchmark without the answers of its test part, and these.
 
-    Without a split all queries are the test part. The queries themselves stay.
-
-    Args:
-        benchmark: The benchmark.
-        salt: The same salt gives the same seal.
+    Without a split all queries are the test part. The queries themselves stay. The same salt gives
+    the same seal.
 
     Raises:
         PublishError: No query of the test part has a label.
@@ -77,14 +73,11 @@ def seal_benchmark(benchmark: Benchmark, salt: str) -> tuple[Benchmark, SealedAn
         )
     sealed = SealedAnswers(benchmark=benchmark.name, salt=salt, labels=tuple(answers))
 
-    def of_open(rows: Rows[Row]) -> Rows[Row]:
-        return rows.where(pc.is_in(rows.column("query_id"), value_set=kept))
-
     public = benchmark.model_copy(
         update={
-            "labels": of_open(labels),
-            "stale": of_open(columns.stale),
-            "undecided": of_open(columns.undecided),
+            "labels": labels.among("query_id", kept),
+            "stale": columns.stale.among("query_id", kept),
+            "undecided": columns.undecided.among("query_id", kept),
             "evidence": benchmark.evidence.of_queries(kept),
             "sealed": sealed.seal,
         }

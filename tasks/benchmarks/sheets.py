@@ -1,13 +1,15 @@
-"""Sheets for people to fill in, as CSV that no spreadsheet takes for formulas.
+"""Tables of CSV: sheets for people to fill in, and the files of the CodeSearchNet challenge.
 
-On one people label a sample, on another they confirm written answers: a person fills in some cells,
-further columns say what a row is about.
+On one sheet people label a sample, on another they confirm written answers: a person fills in some
+cells, further columns say what a row is about. No spreadsheet takes a cell for a formula. The
+challenge (Husain et al. 2019, section 4) has predictions and grades.
 """
 
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from infra.files import atomic_write
 from infra.identity import QueryId
@@ -74,3 +76,42 @@ def inert(cell: str) -> str:
 def plain(cell: str) -> str:
     """Undo `inert`."""
     return _INERT.sub("", cell)
+
+
+GRADE_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
+
+
+class Prediction(NamedTuple):
+    """A function that a method returns for a query, in the columns of the challenge's file."""
+
+    query: str
+    language: str
+    identifier: str
+    url: str
+
+
+class GradeRow(NamedTuple):
+    """An annotator's grade of a function, in the columns of ``annotationStore.csv``."""
+
+    language: str
+    query: str
+    url: str
+    relevance: int
+    notes: str
+
+
+def write_predictions(file: Path, predictions: Iterable[Prediction]) -> None:
+    """Write predictions as CSV, whole or not at all; their order is the ranking."""
+    _write_rows(file, Prediction._fields, predictions)
+
+
+def write_grades(file: Path, grades: Iterable[GradeRow]) -> None:
+    """Write grades as ``annotationStore.csv`` has them, whole or not at all."""
+    _write_rows(file, GRADE_COLUMNS, grades)
+
+
+def _write_rows(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

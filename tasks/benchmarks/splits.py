@@ -12,12 +12,7 @@ _NAMES = {"valid": "dev", "validation": "dev"}
 
 
 def count_matches(queries: Iterable[str], answered: Iterable[str]) -> dict[str, int]:
-    """Return query → number of its relevant codes.
-
-    Args:
-        queries: All queries.
-        answered: The query of each label that says relevant.
-    """
+    """Return query → number of its relevant codes, by the query of each relevant label."""
     return dict.fromkeys(queries, 0) | Counter(answered)
 
 

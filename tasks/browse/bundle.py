@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infra.identity import mark_of
 from infra.store.snapshot import Snapshot
-from tasks.benchmarks.folder import atomic_folder
+from tasks.benchmarks.writer import atomic_folder
 from tasks.browse.pages import PAGES
 from tasks.browse.rendering import html_of, static_files
 

@@ -16,7 +16,7 @@ from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.browse.pages import pair_page, query_page
 from tasks.inputs.formats import benchmark_at
-from tasks.inputs.parquet import readable
+from tasks.inputs.tables import readable
 from tasks.stages.coverage import current_labels_of
 
 _PAUSE_S, _SHARE = 5.0, 10  # copies take a tenth of the time at most

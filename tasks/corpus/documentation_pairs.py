@@ -15,12 +15,12 @@ from infra.languages import language_named
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.splits import repository_of, split_repositories
 from tasks.corpus.merging import REPEATED_CODE
-from tasks.filters import CorpusFunction, filters, notes_of
+from tasks.filters import CorpusFunction, QueryReason, filters, notes_of
 from tasks.filters.documentation import first_paragraph, unpaired_reason
 
 ORIGIN = "documentation"
-AMBIGUOUS = "paragraph that documents several functions"
-NOT_DRAWN = "pair that was not drawn"
+AMBIGUOUS = QueryReason("paragraph that documents several functions")
+NOT_DRAWN = QueryReason("pair that was not drawn")
 
 _RATIO = "8:1:1"  # of training, dev and test queries
 

@@ -64,10 +64,7 @@ class Commit(NamedTuple):
 
 
 class GitHistory:
-    """The commits of a repository, newest first, and the texts that they changed.
-
-    Args:
-        folder: A folder of the repository, or its root.
+    """The commits of the repository of a folder, newest first, and the texts that they changed.
 
     Raises:
         SourceError: There is no repository, or it is a linked one, or has no commit.

@@ -1,17 +1,29 @@
-"""Items of a source, filtered and without duplicates."""
+"""Items of a source, filtered and without duplicates, and queries of one over others' codes."""
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
 
-from infra.collected import Item, Streamed
+from infra.collected import Content, Item, Streamed
 from infra.errors import SourceError
+from infra.identity import mark
 from infra.records import Code, Label, Query, SourceInfo
-from tasks.filters import CorpusFunction, Filter, notes_of, reason_to_drop_query
+from tasks.filters import (
+    CorpusFunction,
+    Filter,
+    FilterChain,
+    QueryReason,
+    notes_of,
+    reason_to_drop_query,
+)
+from tasks.inputs.pairs import read_queries
+from tasks.inputs.text import state_of
 
 
-class QueryReason(str):
-    """A reason to drop queries or labels, and no code: it counts where the code is others', too."""
+class FilterNote(str):
+    """A sentence of a filter about a source's code: it is left out where the code is others'."""
 
     __slots__ = ()
 
@@ -20,7 +32,7 @@ CONFLICT = QueryReason("label of a pair that has a higher one")
 REPEATED_LABEL = QueryReason("label given twice")
 REPEATED_QUERY = QueryReason("query equal to an earlier one")
 REPEATED_CODE = "function equal to an earlier one"
-LABEL_OF_DROPPED = "label of a dropped query or function"
+LABEL_OF_DROPPED = QueryReason("label of a dropped query or function")
 
 _logger = logging.getLogger(__name__)
 
@@ -116,7 +128,7 @@ class Deduplicator:
                     f"source {info.name} has no function that its filters keep ({reasons}): set "
                     "source.filters, or give other input"
                 )
-            self.notes.extend(notes_of(self._keep))
+            self.notes.extend(map(FilterNote, notes_of(self._keep)))
 
         return Streamed(info, read(), self.dropped, self.notes)
 
@@ -130,3 +142,144 @@ def _added(short: bytes, seen: set[bytes]) -> bool:
     before = len(seen)
     seen.add(short)
     return len(seen) > before
+
+
+LABEL_ELSEWHERE = QueryReason("label of a function that is in no chosen source of codes")
+
+
+class Readable(Protocol):
+    """The input of collections: a source, or several put together."""
+
+    def fingerprint(self) -> str:
+        """Return a digest that changes whenever what `read` would give changes."""
+        ...
+
+    def read(self) -> Mapping[str, Content]:
+        """Return collection name → content, the main one first."""
+        ...
+
+
+class Component(Protocol):
+    """A source of the queries or the codes of a `CombinedSource`."""
+
+    def fingerprint(self) -> str:
+        """Return a digest that changes whenever what `main` would give changes."""
+        ...
+
+    def main(self) -> Content:
+        """Return the content of the main collection; no other is made."""
+        ...
+
+
+class QueriesFile:
+    """Queries of a JSON Lines file, as a source without codes."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def fingerprint(self) -> str:
+        """Return a digest of the file's name, size and time."""
+        return mark("queries", state_of([self._file]))
+
+    def main(self) -> Content:
+        """Return the queries.
+
+        Raises:
+            SourceError: The file is missing or malformed.
+        """
+        merged = Deduplicator(FilterChain(()))
+        queries = merged.queries(query for _, query in read_queries(self._file))
+        info = SourceInfo(
+            name="queries", licence="unknown", revision="unknown", location=self._file.name
+        )
+        return Streamed(info, queries, merged.dropped)
+
+
+class CombinedSource:
+    """The queries and labels of one source over the codes of several, in their order.
+
+    Of equal codes the first stays, with its source's name and licence. Of every source the main
+    collection is taken.
+
+    Args:
+        collection: Name of the collection.
+        queries: What gives the queries, and labels of functions that the codes hold too.
+        codes: What gives the codes.
+    """
+
+    def __init__(self, collection: str, queries: Component, codes: Sequence[Component]) -> None:
+        self._name = collection
+        self.sources = (queries, *codes)
+
+    def fingerprint(self) -> str:
+        """Return a digest of the sources' fingerprints."""
+        parts = [source.fingerprint() for source in self.sources]
+        return mark("composed", self._name, *parts)
+
+    def read(self) -> dict[str, Content]:
+        """Return the one collection.
+
+        Raises:
+            SourceError: A source is missing or malformed.
+        """
+        asked, *found = [source.main() for source in self.sources]
+        parts = tuple(dict.fromkeys(content.info for content in (asked, *found)))
+        dropped: Counter[str] = Counter()
+        notes: list[str] = []
+        items = _items(asked, found, dropped, notes)
+        return {self._name: Streamed(_joined(parts), items, dropped, notes, parts)}
+
+
+def _items(
+    asked: Content, found: Sequence[Content], dropped: Counter[str], notes: list[str]
+) -> Iterator[Item]:
+    merged = Deduplicator(FilterChain(()))
+    labels: list[Label] = []
+    has_codes = False
+    for item in asked.items():
+        if isinstance(item, Query):
+            yield item
+        elif isinstance(item, Label):
+            labels.append(item)
+        else:
+            has_codes = True
+    dropped.update(
+        {
+            reason: number
+            for reason, number in asked.dropped.items()
+            if isinstance(reason, QueryReason) or not has_codes
+        }
+    )
+    notes.extend(_named(asked.info, (n for n in asked.notes if not isinstance(n, FilterNote))))
+    for content in found:
+        for item in content.items():
+            if isinstance(item, Code):
+                licence = item.licence or content.info.licence
+                code = item.model_copy(update={"source": content.info.name, "licence": licence})
+                yield from merged.codes([CorpusFunction(code, None)])
+        dropped.update(content.dropped)
+        notes.extend(_named(content.info, content.notes))
+    kept = [label for label in labels if merged.has_code(label.code_id)]
+    dropped.update(merged.dropped)
+    dropped[LABEL_ELSEWHERE] = len(labels) - len(kept)
+    for reason in [reason for reason, number in dropped.items() if not number]:
+        del dropped[reason]
+    yield from kept
+
+
+def _named(info: SourceInfo, notes: Iterable[str]) -> Iterator[str]:
+    return (f"{info.name}: {note}" for note in notes)
+
+
+def _joined(parts: Sequence[SourceInfo]) -> SourceInfo:
+    """Return several sources as one."""
+
+    def all_of(field: str) -> str:
+        return "; ".join(f"{part.name}: {getattr(part, field)}" for part in parts)
+
+    return SourceInfo(
+        name="+".join(part.name for part in parts),
+        licence=all_of("licence"),
+        revision=all_of("revision"),
+        location=all_of("location"),
+    )

@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 
 from infra.errors import SourceError
 from infra.records import caseless, normalise_query
+from tasks.inputs.tables import XmlRow, read_xml_rows
 from tasks.inputs.text import printable
-from tasks.inputs.xml import XmlRow, read_xml_rows
 
 Popularity = Literal["views", "score"]
 Matches = Callable[[Sequence[str]], Sequence[bool]]

@@ -22,14 +22,19 @@ from infra.errors import SourceError
 from infra.identity import mark, mark_of
 from infra.records import Code, Query, SourceInfo
 from infra.text import words
+from tasks.filters import QueryReason
 from tasks.inputs.lines import StrictRow, read_lines
 
-UNREAD = "query of which the model wrote nothing readable"
-UNFIT = "written query of fewer than two words, of more than 200 characters, or with a hidden name"
-ABOUT = "written query that asks about a function instead of for one"
-NAMED = "written query that shares its function's name, or more of its words than the bound"
-REPEATED = "written query that repeats another"
-GENERAL = "written query that fits more functions than top_k"
+UNREAD = QueryReason("query of which the model wrote nothing readable")
+UNFIT = QueryReason(
+    "written query of fewer than two words, of more than 200 characters, or with a hidden name"
+)
+ABOUT = QueryReason("written query that asks about a function instead of for one")
+NAMED = QueryReason(
+    "written query that shares its function's name, or more of its words than the bound"
+)
+REPEATED = QueryReason("written query that repeats another")
+GENERAL = QueryReason("written query that fits more functions than top_k")
 HIDDEN = "___"  # a name that looks like one goes into the queries of weak models
 
 Form = Literal["keywords", "question"]
@@ -152,7 +157,7 @@ def function_of(query: Query) -> str:
 
 def tally_of(rows: Iterable[WrittenQuery]) -> dict[str, int]:
     """Return reason → number of queries that are left out."""
-    return dict(Counter(row.left_out for row in rows if row.left_out))
+    return dict(Counter(QueryReason(row.left_out) for row in rows if row.left_out))
 
 
 def draw_by_file(codes: Iterable[Code], number: int, seed: int) -> list[Code]:

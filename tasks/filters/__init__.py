@@ -19,6 +19,12 @@ SPECIAL = "constructor or special method"
 NOT_FOR_LANGUAGE = "code of a language that is not read here"
 
 
+class QueryReason(str):
+    """A reason to drop queries or labels, and no code: it counts where the code is others', too."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class CorpusFunction:
     """A function of a corpus as the filters see it.
@@ -88,10 +94,7 @@ filters: Registry[type[Filter]] = Registry("filter", "tasks.filters")
 
 
 class FilterChain:
-    """Several filters in their order, made for one corpus.
-
-    Args:
-        names: Registered names.
+    """Several filters in the order of their names, made for one corpus.
 
     Raises:
         UnknownNameError: There is no such filter.

@@ -8,9 +8,9 @@ underscore in it, perhaps with the brackets of a call, and no other word.
 import re
 
 from infra.records import Query
-from tasks.filters import CorpusFunction, filters
+from tasks.filters import CorpusFunction, QueryReason, filters
 
-KEYWORD = "query that is a plain technical keyword"
+KEYWORD = QueryReason("query that is a plain technical keyword")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*(?:\.\w+)*(?:\(\))?")
 
 

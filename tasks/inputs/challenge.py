@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from tasks.benchmarks.challenge import GRADE_COLUMNS
-from tasks.inputs.csv import CsvRow, read_rows
+from tasks.benchmarks.sheets import GRADE_COLUMNS
 from tasks.inputs.formats import read_query_texts
+from tasks.inputs.tables import CsvRow, read_rows
 from tasks.inputs.text import printable
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
@@ -91,7 +91,11 @@ def read_grades(file: Path, queries: Collection[str] | None = None) -> Grades:
     for row in read_rows(file, GRADE_COLUMNS[:-1], GRADE_COLUMNS[-1:]):
         query = query_in(row, "Query", queries)
         by_url = grades.setdefault(language_in(row, "Language"), {}).setdefault(query, {})
-        grade = Grade(_relevance(row), row.cells.get("Notes", ""))
+        if row.cells["Relevance"] not in {"0", "1", "2", "3"}:
+            raise SourceError(
+                f"{row.place}: relevance {row.cells['Relevance']!r}: it must be 0, 1, 2 or 3"
+            )
+        grade = Grade(int(row.cells["Relevance"]), row.cells.get("Notes", ""))
         by_url.setdefault(url_in(row, "GitHubUrl"), []).append(grade)
     if not grades:
         raise SourceError(f"{printable(file)} holds no grades: write one a line below the header")
@@ -124,11 +128,3 @@ def url_in(row: CsvRow, column: str) -> str:
     if not row.cells[column]:
         raise SourceError(f"{row.place}: {column} is empty: it must name a function")
     return row.cells[column]
-
-
-def _relevance(row: CsvRow) -> int:
-    if row.cells["Relevance"] not in {"0", "1", "2", "3"}:
-        raise SourceError(
-            f"{row.place}: relevance {row.cells['Relevance']!r}: it must be 0, 1, 2 or 3"
-        )
-    return int(row.cells["Relevance"])

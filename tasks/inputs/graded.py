@@ -13,13 +13,11 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.benchmark import Benchmark, fit_name
 from tasks.benchmarks.licences import licence_of_dataset
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import ID
-from tasks.inputs.columns import NAME, NUMBER
+from tasks.benchmarks.runs import ID, QrelsTable
 from tasks.inputs.formats import BenchmarkFormat
 from tasks.inputs.lines import Line, taken
 from tasks.inputs.text import printable
-from tasks.inputs.trec import qrels_table
+from tasks.inputs.trec import NAME, NUMBER, qrels_table
 
 DocumentsOf = Literal["corpus", "queries"]
 QRELS_TYPES = {"query": NAME, "code": NAME, "relevance": NUMBER}
@@ -49,11 +47,7 @@ class Judgement(BaseModel):
 
 
 class GradedFolder(BenchmarkFormat):
-    """A folder of a corpus, queries, and grades of each split.
-
-    Args:
-        path: The folder.
-        split: The split to read.
+    """A folder of a corpus, queries, and grades of each split, of which one is read.
 
     Attributes:
         kind: The format, which the origin of labels begins with.
@@ -101,8 +95,7 @@ class GradedFolder(BenchmarkFormat):
         A judged code that is not in the corpus counts as one that no ranking finds, as it does for
         trec_eval, and is told by a warning.
 
-        Args:
-            needs_labels: Refuse a folder without qrels; else it has all its queries.
+        Where no labels are needed, a folder without qrels has all its queries.
 
         Raises:
             SourceError: A file is missing or a line malformed, an id is repeated, or a judged query

@@ -38,11 +38,7 @@ class Line(NamedTuple, Generic[RowType]):
 
 
 def read_lines(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
-    """Yield the lines of a file that are not empty, as they are read.
-
-    Args:
-        file: As for `read_text_lines`.
-        model: The model of a line.
+    """Yield the lines of a file, as of `read_text_lines`, that are not empty, as they are read.
 
     Raises:
         SourceError: The file is missing, is not UTF-8, or a line is no JSON object of that model.
@@ -55,11 +51,7 @@ def read_lines(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
 
 
 def read_items(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
-    """Yield the lines of a file as `read_lines` does, or the items of its JSON array.
-
-    Args:
-        file: As for `read_text_lines`; an array is read as a whole.
-        model: The model of a line or an item.
+    """Yield the lines of a file as `read_lines` does, or the items of a JSON array, read whole.
 
     Raises:
         SourceError: The file is missing, is not UTF-8, or an item does not fit the model.
@@ -91,11 +83,7 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
 
 
 def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:
-    """Raise a `SourceError` when an id is given at two places.
-
-    Args:
-        ids: Pairs of an id, or None where none was given, and its place in the file.
-    """
+    """Raise a `SourceError` when an id, of pairs of id or None and its place, is given twice."""
     places: dict[str, str] = {}
     for identity, place in ids:
         if identity is not None:

@@ -14,7 +14,7 @@ from infra.errors import SourceError
 from infra.identity import QueryId
 from infra.records import Difficulty
 from tasks.benchmarks.sheets import COLUMNS, OF_ANSWERS, TO_FILL, plain
-from tasks.inputs.csv import CsvRow, read_header, read_rows, whole_number
+from tasks.inputs.tables import CsvRow, read_header, read_rows, whole_number
 
 UNDECIDED = "?"
 _DIFFICULTIES: Mapping[str, Difficulty] = {name: name for name in get_args(Difficulty)}

@@ -1,21 +1,154 @@
-"""TREC's run files (https://trec.nist.gov, as trec_eval reads them), and qrels from columns.
+"""TREC's tables: text in columns separated by white space, run files, and qrels from columns.
 
-A run has lines ``query Q0 code rank score tag``. The ranks are ignored, as trec_eval ignores them:
-scores decide, and ties fall by id.
+A run (https://trec.nist.gov, as trec_eval reads it) has lines ``query Q0 code rank score tag``. The
+ranks are ignored, as trec_eval ignores them: scores decide, and ties fall by id. pyarrow reads the
+columns; DuckDB makes a truth value of a run's tag ``t``. Runs of white space are folded, and a
+fault's line is found, by our own lines.
 """
 
-from collections.abc import Iterable
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.csv
 
 from infra.errors import SourceError
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import Numbering, Positions, Rankings, numbered, rank_numbered
-from tasks.inputs.columns import NAME, NUMBER, line_of, read_columns, stream_columns
-from tasks.inputs.text import UNREADABLE
+from tasks.benchmarks.runs import (
+    Numbering,
+    Positions,
+    QrelsTable,
+    Rankings,
+    numbered,
+    rank_numbered,
+)
+from tasks.inputs.text import UNREADABLE, not_utf_8, opened, printable, read_text_lines, regular
+
+NAME = pa.string()  # made a dictionary later: the reader is slow at making one itself
+NUMBER = pa.float64()
+
+_BLOCK_BYTES = 1 << 23
+_STREAMED_BYTES = 1 << 25
+_RUNS = re.compile(rb"[ \t]+")
+_EDGES = re.compile(rb"^ +| +(?=\r?$)", re.MULTILINE)
+
+
+def read_columns(
+    file: Path, names: Sequence[str], types: Mapping[str, pa.DataType], *, skip: int = 0
+) -> pa.Table:
+    """Return the columns of a file that have a type; empty lines are passed over.
+
+    Args:
+        file: UTF-8 text whose lines have as many fields as there are names; compressed if its name
+            ends with ``.gz``.
+        names: Of the columns.
+        types: Column → type.
+        skip: Lines at the top to leave out.
+
+    Raises:
+        SourceError: The file is missing, or a line has another number of fields or one that does
+            not fit its type.
+    """
+    schema = pa.schema(types)
+    try:
+        with opened(regular(file)) as stream:
+            return _parsed(stream, names, schema, skip)
+    except UNREADABLE as error:
+        problem = getattr(error, "strerror", None) or error
+        raise SourceError(f"{printable(file)} cannot be read: {problem}") from None
+    except pa.ArrowInvalid:
+        return _read_folded(file, names, schema, skip)
+
+
+def stream_columns(
+    file: Path, names: Sequence[str], types: Mapping[str, pa.DataType]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the columns of a file that have a type, some tens of megabytes at a time.
+
+    Args:
+        file: UTF-8 text whose fields are separated by single spaces.
+        names: Of the columns.
+        types: Column → type.
+
+    Raises:
+        OSError: The file cannot be read; or what else a damaged gzip raises.
+        SourceError: It is missing or no file.
+        pyarrow.ArrowInvalid: It is not such a file; `read_columns` reads it or says what is wrong.
+    """
+    options = _options(names, pa.schema(types), 0, _STREAMED_BYTES)
+    with opened(regular(file)) as stream:
+        yield from pyarrow.csv.open_csv(stream, **options)
+
+
+def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+    """Return a file whose fields are not separated by single spaces, or raise what is wrong."""
+    with opened(file) as stream:
+        content = stream.read()
+    lines = content.split(b"\n")
+    if not any(line.strip() for line in lines[skip:]):
+        return schema.empty_table()
+    folded = _EDGES.sub(b"", _RUNS.sub(b" ", content))
+    try:
+        return _parsed(io.BytesIO(folded), names, schema, skip)
+    except pa.ArrowInvalid as error:
+        place, problem = _first_fault(lines, names, schema, skip)
+        raise SourceError(f"{file}:{place}: {problem or error}") from None
+
+
+def _parsed(stream: IO[bytes], names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
+    return pyarrow.csv.read_csv(stream, **_options(names, schema, skip, _BLOCK_BYTES))
+
+
+def _options(names: Sequence[str], schema: pa.Schema, skip: int, block: int) -> dict[str, object]:
+    return {
+        "read_options": pyarrow.csv.ReadOptions(
+            column_names=names, skip_rows=skip, block_size=block
+        ),
+        "parse_options": pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
+        "convert_options": pyarrow.csv.ConvertOptions(
+            column_types=schema,
+            include_columns=schema.names,
+            strings_can_be_null=False,
+            null_values=[],
+        ),
+    }
+
+
+def _first_fault(
+    lines: Sequence[bytes], names: Sequence[str], schema: pa.Schema, skip: int
+) -> tuple[int, str]:
+    numbers = {name for name in schema.names if schema.field(name).type == NUMBER}
+    for number, line in enumerate(lines[skip:], skip + 1):
+        try:
+            fields = line.decode().split()
+        except UnicodeDecodeError as error:
+            return number, not_utf_8(error)
+        if fields and len(fields) != len(names):
+            return number, f"{len(fields)} fields where {' '.join(names)} were expected"
+        for name, field in zip(names, fields, strict=False):
+            if name in numbers and not is_number(field):
+                return number, f"{name} is {field!r}, no number"
+    return skip + 1, ""
+
+
+def line_of(file: Path, *fields: str) -> str:
+    """Return ``file:line`` of the last line that has some fields; the file where none has."""
+    found = [number for number, line in read_text_lines(file) if {*fields} <= {*line.split()}]
+    return ":".join(map(str, [printable(file), *found[-1:]]))
+
+
+def is_number(field: str) -> bool:
+    """Return True if a field is one of a column of numbers."""
+    try:
+        pa.array([field]).cast(NUMBER)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
 
 _RUN = ("query", "Q0", "code", "rank", "score", "tag")
 
@@ -62,7 +195,13 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
     """
     query_ids, rows = numbered(table["query"])
     code_ids, columns = numbered(table["code"])
-    _refuse_repeated(file, query_ids, code_ids, rows * len(code_ids) + columns)
+    pairs = np.sort(rows * len(code_ids) + columns)
+    for pair in pairs[1:][pairs[1:] == pairs[:-1]][:1].tolist():
+        query, code = query_ids[pair // len(code_ids)], code_ids[pair % len(code_ids)]
+        raise SourceError(
+            f"{line_of(file, query, code)}: code {code!r} is judged twice for query {query!r}: "
+            "keep one of the lines"
+        )
     relevance = table["relevance"].to_numpy()
     for place in np.flatnonzero(~np.isfinite(relevance))[:1].tolist():
         query, code = query_ids[int(rows[place])], code_ids[int(columns[place])]
@@ -71,17 +210,3 @@ def qrels_table(file: Path, table: pa.Table) -> QrelsTable:
             f"{relevance[place]}: give each pair a finite number"
         )
     return QrelsTable(query_ids, code_ids, rows, columns, relevance)
-
-
-def _refuse_repeated(
-    file: Path, query_ids: list[str], code_ids: list[str], pairs: npt.NDArray[np.int64]
-) -> None:
-    ordered = np.sort(pairs)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if repeated.size:
-        row, column = divmod(int(repeated[0]), len(code_ids))
-        query, code = query_ids[row], code_ids[column]
-        raise SourceError(
-            f"{line_of(file, query, code)}: code {code!r} is judged twice for query {query!r}: "
-            "keep one of the lines"
-        )

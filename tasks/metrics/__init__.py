@@ -31,8 +31,7 @@ import numpy as np
 
 from infra.errors import UnknownNameError
 from infra.registry import Registry
-from tasks.benchmarks.qrels import Qrels, QrelsTable
-from tasks.benchmarks.runs import Rankings
+from tasks.benchmarks.runs import Qrels, QrelsTable, Rankings
 from tasks.metrics._lists import JudgedLists
 from tasks.statistics import Values
 

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.benchmarks.qrels import Qrels, QrelsTable
-from tasks.benchmarks.runs import NOTHING, Positions, Rankings, rankings_of
+from tasks.benchmarks.runs import NOTHING, Positions, Qrels, QrelsTable, Rankings, rankings_of
 from tasks.statistics import Values
 
 Marks = npt.NDArray[np.bool_]

@@ -14,10 +14,8 @@ import numpy as np
 from infra.errors import UnknownNameError
 from infra.records import Label, Record, caseless
 from tasks.benchmarks.benchmark import Benchmark, columns_of
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.rows import Rows
-from tasks.benchmarks.runs import NOTHING, Rankings
-from tasks.benchmarks.schemas import PAIR
+from tasks.benchmarks.rows import PAIR, Rows
+from tasks.benchmarks.runs import NOTHING, QrelsTable, Rankings
 from tasks.encoders import encoders
 from tasks.metrics import Qrels, evaluate, mean
 from tasks.ranking.methods import components

@@ -22,12 +22,12 @@ from infra.settings import (
 )
 from tasks.benchmarks.manifest import is_export, read_manifest
 from tasks.benchmarks.sealing import read_answers
-from tasks.corpus.combined import CombinedSource, Readable
+from tasks.corpus.merging import CombinedSource, Readable
 from tasks.encoders import NOT_PUBLISHED, encoders, not_published
 from tasks.estimators import measure_named
 from tasks.inputs.challenge import LANGUAGES
 from tasks.inputs.formats import benchmark_at, benchmark_signs, find_split, split_path
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries
 from tasks.inputs.text import printable, read_text_lines
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed

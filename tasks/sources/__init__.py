@@ -9,7 +9,7 @@ being that of the file with dashes for underscores. Its options are keys of the 
 ``source``, and on the command line ``--set source.KEY=VALUE``. ``items`` passes what it reads
 through `tasks.corpus.merging.Deduplicator`, which applies the filters and drops repeated items, one
 by one: the input may be larger than memory. `tasks.inputs` reads files of each form, a row as a
-model of its keys; `tasks.corpus.parsed_code.parse_function` makes a function of a text; a label has
+model of its keys; `tasks.corpus.functions.parse_function` makes a function of a text; a label has
 an origin, such as ``people:jsonl``. ``staqc.py`` is a short example.
 `tests/tasks/sources/test_conformance.py` tests it from then on, on what ``write_example`` writes.
 """
@@ -31,8 +31,7 @@ from infra.identity import mark, mark_of
 from infra.records import SourceInfo
 from infra.registry import Registry, unknown_name
 from infra.settings import SourceSettings
-from tasks.corpus.combined import CombinedSource, Component, QueriesFile, Readable
-from tasks.corpus.merging import Deduplicator
+from tasks.corpus.merging import CombinedSource, Component, Deduplicator, QueriesFile, Readable
 from tasks.corpus.written import WrittenOptions, WrittenQueries
 from tasks.filters import FilterChain, filters
 from tasks.inputs.text import printable, require_folder, state_of

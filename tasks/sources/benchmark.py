@@ -21,8 +21,8 @@ from infra.records import Code, Label, Query, SourceInfo, normalise_query, query
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.licences import UNKNOWN
 from tasks.benchmarks.trec import write_lines
+from tasks.corpus.functions import text_of_language
 from tasks.corpus.merging import Deduplicator
-from tasks.corpus.parsed_code import text_of_language
 from tasks.inputs.formats import BenchmarkFormat, benchmark_at, benchmark_signs
 from tasks.sources import Source, SourceOptions, sources
 

@@ -26,9 +26,9 @@ from infra.errors import SettingsError, SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
-from tasks.corpus.merging import Deduplicator, QueryReason
-from tasks.corpus.parsed_code import text_of_language
-from tasks.filters import CorpusFunction
+from tasks.corpus.functions import text_of_language
+from tasks.corpus.merging import Deduplicator
+from tasks.filters import CorpusFunction, QueryReason
 from tasks.filters.documentation import first_paragraph
 from tasks.inputs.challenge import Grades, is_right, read_grades
 from tasks.inputs.lines import read_lines, validated

@@ -21,9 +21,9 @@ from infra.records import Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_repository
 from tasks.corpus.functions import corpus_function
 from tasks.corpus.git_history import Commit, GitHistory, OpenHistory
-from tasks.corpus.merging import Deduplicator, QueryReason
+from tasks.corpus.merging import Deduplicator
 from tasks.corpus.source_files import languages_of
-from tasks.filters import CorpusFunction
+from tasks.filters import CorpusFunction, QueryReason
 from tasks.inputs.text import one_line
 from tasks.sources import FolderOptions, FolderSource, Languages, Names, filters_by_default, sources
 

@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from infra.collected import Content, Item
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import REPEATED_QUERY, Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, decode_json, read_items
 from tasks.inputs.text import inside, printable, read_text
@@ -133,7 +133,16 @@ class CosqaSource(FolderSource[CosqaOptions]):
         indices = _indices(*inside(self._folder, [self._base]))
         rows = [row for file in self._retrieval_files for row in _rows(file)]
         for place, row in rows:
-            _check_index(place, row, indices)
+            if row.code not in indices:
+                problem = "its code is not in code_idx_map.txt"
+            elif row.retrieval_idx not in (None, indices[row.code]):
+                problem = (
+                    f"retrieval_idx is {row.retrieval_idx}, but code_idx_map.txt has its code at "
+                    f"{indices[row.code]}"
+                )
+            else:
+                continue
+            raise SourceError(f"{place}: {problem}: take both files from one publication")
         codes = ((text, f"{self._base.name}:{index}") for text, index in indices.items())
         return self._merged(merged, rows, codes, RETRIEVAL_LABELS)
 
@@ -196,18 +205,6 @@ def _split_of(file: Path | str) -> str:
     """Return train, dev or test by a file's name, "" where it tells none; rows tell wrong ones."""
     found = _SPLIT.search(Path(file).name)
     return found[1] if found else ""
-
-
-def _check_index(place: str, row: _Row, indices: dict[str, int]) -> None:
-    if row.code not in indices:
-        raise SourceError(
-            f"{place}: its code is not in code_idx_map.txt: take both files from one publication"
-        )
-    if row.retrieval_idx not in (None, indices[row.code]):
-        raise SourceError(
-            f"{place}: retrieval_idx is {row.retrieval_idx}, but code_idx_map.txt has its code at "
-            f"{indices[row.code]}: take both files from one publication"
-        )
 
 
 def _rows(file: Path) -> list[Line[_Row]]:

@@ -17,8 +17,8 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.identity import CodeId
 from infra.records import Label, Query, SourceInfo
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.inputs.lines import read_items
 from tasks.inputs.text import inside, printable
 from tasks.sources import FolderOptions, FolderSource, sources

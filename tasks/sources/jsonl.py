@@ -25,11 +25,11 @@ from infra.identity import CodeId, QueryId, mark
 from infra.records import Label, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.benchmarks.trec import write_lines
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.lines import Line, StrictRow, read_lines, taken
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries
 from tasks.inputs.text import file_named
 from tasks.sources import FolderOptions, FolderSource, Names, filters_by_default, sources
 

@@ -17,6 +17,7 @@ from infra.collected import Item
 from infra.identity import QueryId
 from infra.records import Code, Label, Query, SourceInfo
 from tasks.benchmarks.licences import licence_of_folder
+from tasks.corpus.functions import text_of_language
 from tasks.corpus.merging import Deduplicator
 from tasks.corpus.neural_code_search import (
     QUESTIONS,
@@ -28,12 +29,12 @@ from tasks.corpus.neural_code_search import (
     read_repositories,
     write_corpus,
 )
-from tasks.corpus.parsed_code import text_of_language
+from tasks.filters import QueryReason
 from tasks.inputs.text import inside, require_folder, state_of
 from tasks.sources import FolderOptions, FolderSource, sources
 
 EXAMPLES = "people:neural-code-search"
-UNFOUND = "example whose method is not there"
+UNFOUND = QueryReason("example whose method is not there")
 
 
 class NeuralCodeSearchOptions(FolderOptions):

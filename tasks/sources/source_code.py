@@ -18,9 +18,14 @@ from infra.records import SourceInfo
 from tasks.corpus.documentation_pairs import DocumentedFunction, documentation_pairs
 from tasks.corpus.functions import find_functions
 from tasks.corpus.merging import Deduplicator
-from tasks.corpus.popularity import most_popular_first
-from tasks.corpus.source_files import SourceFiles, folder, installed, languages_of
-from tasks.inputs.queries import read_queries
+from tasks.corpus.source_files import (
+    SourceFiles,
+    folder,
+    installed,
+    languages_of,
+    most_popular_first,
+)
+from tasks.inputs.pairs import read_queries
 from tasks.inputs.text import printable
 from tasks.sources import Languages, Names, Source, SourceOptions, filters_by_default, sources
 

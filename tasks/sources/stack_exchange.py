@@ -16,12 +16,11 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.languages import languages
 from infra.records import Label, Query, SourceInfo
-from tasks.corpus.aroma_matches import have_matches
-from tasks.corpus.functions import find_functions
+from tasks.corpus.aroma import have_matches
+from tasks.corpus.functions import find_functions, parse_function
 from tasks.corpus.merging import Deduplicator
 from tasks.corpus.mined_questions import Popularity, mine_questions
 from tasks.corpus.neural_code_search import read_questions
-from tasks.corpus.parsed_code import parse_function
 from tasks.corpus.source_files import folder, languages_of
 from tasks.inputs.text import inside, printable, require_folder
 from tasks.sources import Source, SourceOptions, sources
@@ -143,13 +142,7 @@ class StackExchangeSource(Source[StackExchangeOptions]):
             code = function.with_fields(language=language, licence=each.licence, url=url)
             yield from merged.queries([query])
             yield from merged.codes([code])
-            labels.append(
-                Label(
-                    query_id=query.query_id,
-                    code_id=code.code.code_id,
-                    origin=LABELS,
-                    relevance=1.0,
-                )
-            )
+            pair = {"query_id": query.query_id, "code_id": code.code.code_id}
+            labels.append(Label(**pair, origin=LABELS, relevance=1.0))
         yield from merged.labels(labels)
         merged.notes.append(told)

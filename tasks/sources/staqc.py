@@ -16,8 +16,8 @@ from pydantic import Field
 from infra.collected import Item
 from infra.errors import SourceError
 from infra.records import Query, SourceInfo
+from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import Deduplicator
-from tasks.corpus.parsed_code import parse_function
 from tasks.filters import CorpusFunction
 from tasks.inputs.pickles import pickled_pairs
 from tasks.inputs.text import inside, printable
@@ -110,17 +110,13 @@ def _functions(file: Path, merged: Deduplicator) -> Iterator[CorpusFunction]:
 
 def _texts(file: Path) -> Iterator[tuple[object, str]]:
     for number, (key, text) in enumerate(pickled_pairs(file), 1):
-        if not _is_key(key) or not isinstance(text, str):
+        numbers = key if isinstance(key, tuple) and len(key) == 2 else (key,)
+        if not (all(isinstance(n, int | str) for n in numbers) and isinstance(text, str)):
             raise SourceError(
                 f"{printable(file)}: entry {number:,}: no text by question id, or by question id "
                 "and index: copy the published file again"
             )
         yield key, text
-
-
-def _is_key(key: object) -> bool:
-    numbers: Iterable[object] = key if isinstance(key, tuple) and len(key) == 2 else (key,)
-    return all(isinstance(number, int | str) for number in numbers)
 
 
 def _found(folder: Path, names: Iterable[str]) -> list[Path]:

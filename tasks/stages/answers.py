@@ -12,7 +12,7 @@ from infra.records import Code, Label
 from infra.store import Database, generated
 from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
 from tasks.benchmarks import AnnotationStream, Benchmark, columns_of
-from tasks.benchmarks.schemas import EVIDENCE
+from tasks.benchmarks.rows import EVIDENCE
 
 Which = Literal["none", "confirmed", "verified"]
 

@@ -30,7 +30,7 @@ from infra.settings import (
 )
 from infra.store import annotations, open_database, recipes
 from infra.subsets import Draw, batched
-from tasks.inputs.truth import TruePair, read_truth
+from tasks.inputs.pairs import TruePair, read_truth
 from tasks.reports.document import Block, Document, KeyValues, Table
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage

@@ -18,8 +18,7 @@ from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
 from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.inputs.formats import read_pairs, read_query_texts
-from tasks.inputs.pairs import Pairs, shared_queries
-from tasks.inputs.queries import QueryTexts
+from tasks.inputs.pairs import Pairs, QueryTexts, shared_queries
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
 from tasks.runtime.artifacts import artifact_key, write_pages

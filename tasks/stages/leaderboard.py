@@ -22,8 +22,7 @@ from infra.store.samples import final_labels
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.distractors import parents_of_mutants
-from tasks.benchmarks.qrels import Qrels
-from tasks.benchmarks.runs import Rankings
+from tasks.benchmarks.runs import Qrels, Rankings
 from tasks.encoders import encoders
 from tasks.inputs.trec import read_run
 from tasks.metrics import evaluate

@@ -15,8 +15,8 @@ from tasks.benchmarks import (
     write_benchmark,
 )
 from tasks.benchmarks.distractors import with_mutants
+from tasks.benchmarks.licences import UNLICENSED, without_unlicensed
 from tasks.benchmarks.manifest import state_of_export
-from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
 from tasks.benchmarks.sealing import answers_file, seal_benchmark, write_answers
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage

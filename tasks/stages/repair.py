@@ -19,8 +19,8 @@ from infra.store.evidence import EvidenceSelection
 from infra.store.labels import decide_labels
 from tasks.benchmarks import AnnotationStream, Benchmark, qrels_of, write_benchmark
 from tasks.benchmarks.benchmark import LabelRecipe, fit_name
-from tasks.benchmarks.mteb import mteb_files
-from tasks.benchmarks.redistribution import UNLICENSED, without_unlicensed
+from tasks.benchmarks.interchange import mteb_files
+from tasks.benchmarks.licences import UNLICENSED, without_unlicensed
 from tasks.benchmarks.runs import Rankings
 from tasks.inputs.formats import benchmark_at
 from tasks.reports.diff import score_changes

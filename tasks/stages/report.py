@@ -17,7 +17,7 @@ from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of
 from infra.store.snapshot import browse_line
 from tasks.benchmarks import read_manifest
-from tasks.inputs.parquet import read_table
+from tasks.inputs.tables import read_table
 from tasks.metrics import STANDARD
 from tasks.reports.leaderboard import language_rows
 from tasks.reports.run import (

@@ -26,8 +26,7 @@ from tasks.benchmarks import (
     read_manifest,
     write_run,
 )
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import Rankings
+from tasks.benchmarks.runs import QrelsTable, Rankings
 from tasks.benchmarks.sealing import read_answers, unseal_benchmark
 from tasks.benchmarks.trec import run_file, run_tag
 from tasks.encoders import encoders

@@ -26,9 +26,9 @@ from infra.settings import (
     TrainingSettings,
 )
 from infra.store import Database
-from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import benchmark_fingerprint, qrels_of
-from tasks.benchmarks.folder import atomic_folder
+from tasks.benchmarks.interchange import write_beir
+from tasks.benchmarks.writer import atomic_folder
 from tasks.encoders import TRAINED, EncoderClass, SpecifiedEncoder, encoders
 from tasks.reports.text import counted
 from tasks.reports.training import (

@@ -10,10 +10,15 @@ import numpy as np
 
 from infra.errors import StudyError
 from tasks.corpus import written
-from tasks.corpus.combined import LABEL_ELSEWHERE
 from tasks.corpus.documentation_pairs import AMBIGUOUS, NOT_DRAWN
 from tasks.corpus.functions import OF_FILES
-from tasks.corpus.merging import CONFLICT, LABEL_OF_DROPPED, REPEATED_LABEL, REPEATED_QUERY
+from tasks.corpus.merging import (
+    CONFLICT,
+    LABEL_ELSEWHERE,
+    LABEL_OF_DROPPED,
+    REPEATED_LABEL,
+    REPEATED_QUERY,
+)
 from tasks.filters.technical_keywords import KEYWORD
 from tasks.sources import commits
 from tasks.sources.codesearchnet import NO_QUERY

@@ -25,7 +25,7 @@ from pydantic import Field
 
 from infra.records import Record
 from tasks.inputs.challenge import language_in, query_in, read_grades, read_queries, url_in
-from tasks.inputs.csv import read_rows
+from tasks.inputs.tables import read_rows
 from tasks.metrics import JudgedLists, Variant, mean
 from tasks.suites import Figures, SuiteOptions, suites
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from infra.errors import SourceError
 from infra.records import Record
 from tasks.corpus.neural_code_search import Question, read_questions
-from tasks.inputs.csv import CsvRow, read_header, read_rows, whole_number
+from tasks.inputs.tables import CsvRow, read_header, read_rows, whole_number
 from tasks.suites import Figures, SuiteOptions, suites
 
 DEEPEST = 50

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from infra.records import Annotation
 from infra.settings import Settings
 from infra.store import annotations, open_database
-from tasks.inputs.truth import TruePair
+from tasks.inputs.pairs import TruePair
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.compare_annotators import annotate_in_process
 

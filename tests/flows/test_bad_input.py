@@ -23,7 +23,7 @@ from infra.errors import SettingsError, SourceError
 from infra.settings import SourceSettings, StoreSettings
 from infra.store import open_database
 from infra.store.database_file import writer_lock
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries
 from tasks.sources import open_source
 from tasks.stages.collect import collect_source
 from tests.fakes.llm_server import KEY, ScriptedServer

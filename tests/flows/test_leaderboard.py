@@ -26,7 +26,7 @@ from infra.store import open_database
 from infra.store.samples import Sample, SampleItem, add_sample, assign
 from infra.store.votes import record_votes
 from tasks.benchmarks import benchmark_fingerprint, write_benchmark
-from tasks.benchmarks.beir import write_beir
+from tasks.benchmarks.interchange import write_beir
 from tasks.benchmarks.sealing import seal_benchmark, write_answers
 from tasks.encoders import encoders
 from tasks.estimation.unlabelled import MethodEstimate

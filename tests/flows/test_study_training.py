@@ -13,7 +13,7 @@ from flows.cli.app import app
 from flows.study_training import study_training
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.settings import Settings
-from tasks.benchmarks.beir import write_beir
+from tasks.benchmarks.interchange import write_beir
 from tasks.encoders import encoders
 from tasks.stages.study.training import read_training_study
 from tests.fakes.checkpoints import make_checkpoint

@@ -4,7 +4,6 @@ Each reader has a small example; hypothesis flips, cuts, doubles and inserts byt
 over a thousand times in an ordinary run, over 10,000 times in a nightly one.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -27,18 +26,17 @@ from tasks.benchmarks.sheets import COLUMNS, Answer, write_answers
 from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.formats.beir import Beir
 from tasks.inputs.formats.export import read_benchmark
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries, read_truth
 from tasks.inputs.sheets import read_answers, read_label_sheet
 from tasks.inputs.trec import read_run
-from tasks.inputs.truth import read_truth
 from tasks.sources import open_source, sources
 from tasks.stages.study.files import read_annotators
 from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.stores import empty_store
 from tests.fuzzing import NIGHTLY, cases, spoiled
-from tests.tasks.sources.examples import DOUBLE, write_lines
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.inputs.formats.test_export import seal
+from tests.tasks.sources.examples import DOUBLE, read_whole, write_lines
 
 
 class Reader(NamedTuple):
@@ -100,12 +98,7 @@ def _sealed_export(folder: Path) -> Callable[[], object]:
     read = _export(folder)
 
     def read_sealed() -> object:
-        file = folder / "b" / "manifest.json"
-        manifest = json.loads(file.read_text("utf-8"))
-        for entry in manifest["files"]:
-            content = (folder / "b" / entry["path"]).read_bytes()
-            entry |= {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        file.write_text(json.dumps(manifest), "utf-8")
+        seal(folder / "b")
         return read()
 
     return read_sealed

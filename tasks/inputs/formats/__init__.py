@@ -16,19 +16,15 @@ from infra.errors import SourceError
 from infra.records import Code, Label, Query, SourceInfo
 from infra.registry import Registry
 from tasks.benchmarks.benchmark import Benchmark, fit_name
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.inputs.pairs import PAIR_FORMS, Pairs, pairs_of
-from tasks.inputs.queries import QueryTexts
+from tasks.benchmarks.runs import QrelsTable
+from tasks.inputs.pairs import PAIR_FORMS, Pairs, QueryTexts, pairs_of
 from tasks.inputs.text import printable
 
 PairSplit = Literal["train", "dev", "valid", "test"]
 
 
 class Format(ABC):
-    """Benchmark or pairs at a path, in one format.
-
-    Args:
-        path: The file or folder.
+    """Benchmark or pairs at the path of a file or folder, in one format.
 
     Attributes:
         sign: What shows that a folder is a benchmark of this format; "" where pairs are all.
@@ -95,10 +91,7 @@ class BenchmarkFormat(Format):
 
     @abstractmethod
     def benchmark(self, *, needs_labels: bool = True) -> Benchmark:
-        """Return the benchmark.
-
-        Args:
-            needs_labels: Refuse one of a format that may lack labels where it has none.
+        """Return the benchmark; where it needs labels, one without any is refused.
 
         Raises:
             SourceError: A file is malformed.

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from infra.errors import SourceError
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.inputs.columns import is_number, read_columns
+from tasks.benchmarks.runs import QrelsTable
 from tasks.inputs.formats import PairSplit, formats
 from tasks.inputs.graded import (
     QRELS_TYPES,
@@ -26,7 +25,7 @@ from tasks.inputs.graded import (
 )
 from tasks.inputs.lines import Line, read_lines
 from tasks.inputs.text import file_named, packed_or_not, printable, read_text_lines
-from tasks.inputs.trec import qrels_table
+from tasks.inputs.trec import is_number, qrels_table, read_columns
 
 _QRELS = tuple(QRELS_TYPES)
 _HEADER = {"query-id": "query", "corpus-id": "code", "score": "relevance"}
@@ -36,12 +35,7 @@ _QRELS_ENDINGS = (".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
 
 @formats.register("beir")
 class Beir(GradedFolder):
-    """A BEIR folder, or one of its splits by its file (qrels/SPLIT.tsv).
-
-    Args:
-        path: The folder, with ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/``.
-        split: Name of the qrels file to read.
-    """
+    """A BEIR folder, or one of its splits by its file (qrels/SPLIT.tsv)."""
 
     sign = "BEIR's corpus.jsonl"
     kind = "beir"
@@ -83,9 +77,7 @@ def _is_beir(folder: Path) -> bool:
 def read_beir_qrels(file: Path, known: Container[str] = ()) -> QrelsTable:
     """Return the qrels of a ``qrels/<split>.tsv`` or ``qrels/<split>.jsonl``.
 
-    Args:
-        file: The file.
-        known: Ids of the folder, with which no line of names begins.
+    With known ids of the folder no line of names begins.
 
     Raises:
         SourceError: The file is missing, a line is malformed, or a pair is judged twice.

@@ -162,11 +162,7 @@ def _table(file: Path, opened: "h5py.File", name: str) -> _Table:
 
 
 def _block(
-    file: Path,
-    start: int,
-    indices: _Table,
-    phrases: _Table,
-    vocabulary: Mapping[int, str],
+    file: Path, start: int, indices: _Table, phrases: _Table, vocabulary: Mapping[int, str]
 ) -> Iterator[list[str]]:
     spans = [(int(row["pos"]), int(row["pos"]) + int(row["length"])) for row in indices]
     low, high = min(first for first, _ in spans), max(last for _, last in spans)

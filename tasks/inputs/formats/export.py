@@ -19,15 +19,11 @@ from tasks.benchmarks.benchmark import (
     check_benchmark,
     columns_of,
 )
-from tasks.benchmarks.evidence import (
-    EVIDENCE_FILE,
-    NO_ANNOTATIONS,
-    ExportedAnnotations,
-)
-from tasks.benchmarks.manifest import MANIFEST, Manifest, is_export, verify_export
+from tasks.benchmarks.evidence import EVIDENCE_FILE, NO_ANNOTATIONS, ExportedAnnotations
+from tasks.benchmarks.manifest import MANIFEST, SHARED, Manifest, is_export, verify_export
 from tasks.benchmarks.rows import QuerySpecification, Row, Rows, Undecided
 from tasks.inputs.formats import BenchmarkFormat, formats
-from tasks.inputs.parquet import read_table, readable
+from tasks.inputs.tables import read_table, readable
 
 _RECIPE = set(LabelRecipe.model_fields)
 _REQUIRED = ("queries", "codes", "labels")
@@ -102,15 +98,12 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
     listed = _listed(manifest)
 
     return Benchmark(
-        name=manifest.name,
-        label_origin=manifest.label_origin,
+        **{name: getattr(manifest, name) for name in SHARED},
         queries=_rows(Query, folder, "queries"),
         codes=_rows(Code, folder, "codes"),
         labels=_rows(Label, folder, "labels"),
         sources=manifest.sources,
-        recipe=manifest.recipe,
         recipes=tuple(LabelRecipe(**item.model_dump(include=_RECIPE)) for item in manifest.recipes),
-        rounds=manifest.rounds,
         undecided=_rows(Undecided, folder, "undecided") if manifest.undecided_listed else (),
         specifications=(
             _rows(QuerySpecification, folder, "specifications")
@@ -120,10 +113,7 @@ def _benchmark(folder: Path, manifest: Manifest) -> Benchmark:
         failed=manifest.counts.get("failed", 0),
         dropped=manifest.dropped,
         evidence=_VerifiedAnnotations(folder) if EVIDENCE_FILE in listed else NO_ANNOTATIONS,
-        code_base=manifest.code_base,
         splits=splits,
-        found_by=manifest.found_by,
-        sealed=manifest.sealed,
     )
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from infra.errors import SourceError
-from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.runs import QrelsTable
 from tasks.inputs.formats import PairSplit, formats
 from tasks.inputs.graded import (
     Document,

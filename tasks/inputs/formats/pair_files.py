@@ -19,8 +19,7 @@ from infra.records import normalise_code
 from tasks.filters.documentation import first_paragraph
 from tasks.inputs.formats import Format, PairSplit, formats
 from tasks.inputs.lines import read_items
-from tasks.inputs.pairs import PAIR_FORMS, PairRow, Pairs
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import PAIR_FORMS, PairRow, Pairs, read_queries
 from tasks.inputs.text import packed_or_not, printable, read_text_lines
 
 NO_DOCUMENTATION = "function without documentation"
@@ -78,9 +77,12 @@ class PairFiles(Format):
         left_out: Counter[str] = Counter()
         pairs = []
         for line in self.lines():
-            reason = _reason_to_leave_out(line)
-            if reason:
-                left_out[reason] += 1
+            if not line.query:
+                left_out[NO_DOCUMENTATION] += 1
+            elif not line.code:
+                left_out[NO_CODE] += 1
+            elif not line.label:
+                left_out[NOT_RELEVANT] += 1
             else:
                 pairs.append((line.query, line.code))
         return Pairs.of(self.name, pairs, left_out)
@@ -112,14 +114,6 @@ class PairFiles(Format):
                 if not code.strip():
                     raise SourceError(f'{place}: there is neither "code" nor "code_tokens"')
                 yield normalise_code(code)
-
-
-def _reason_to_leave_out(line: PairLine) -> str | None:
-    if not line.query:
-        return NO_DOCUMENTATION
-    if not line.code:
-        return NO_CODE
-    return NOT_RELEVANT if line.label == 0 else None
 
 
 def _holds_pairs(file: Path) -> bool:

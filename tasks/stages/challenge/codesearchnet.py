@@ -19,8 +19,8 @@ from infra.settings import Settings
 from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
-from tasks.benchmarks.challenge import GradeRow, Prediction, write_grades, write_predictions
-from tasks.corpus.combined import Readable
+from tasks.benchmarks.sheets import GradeRow, Prediction, write_grades, write_predictions
+from tasks.corpus.merging import Readable
 from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.inputs.trec import read_run
 from tasks.reports.document import Block, Document, Table

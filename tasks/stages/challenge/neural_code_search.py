@@ -15,7 +15,7 @@ from infra.settings import Settings
 from infra.store import Database, corpus
 from infra.text import words
 from tasks.corpus.aroma import THRESHOLD, features_of, similarity
-from tasks.corpus.combined import Readable
+from tasks.corpus.merging import Readable
 from tasks.corpus.neural_code_search import Question, read_questions
 from tasks.encoders import encoders
 from tasks.inputs.trec import read_run

@@ -23,7 +23,7 @@ from tasks.benchmarks.rows import Rows
 from tasks.benchmarks.runs import Rankings
 from tasks.benchmarks.trec import run_file, run_tag
 from tasks.encoders import encoders
-from tasks.inputs.queries import read_queries
+from tasks.inputs.pairs import read_queries
 from tasks.ranking.methods import components, fuse, identity, rank_vectors
 from tasks.retrievers import retrievers
 from tasks.runtime.caching import VECTORS_AWAY, stage

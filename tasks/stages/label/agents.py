@@ -104,7 +104,7 @@ def agents_beside_people(
 def write_truth(database: Database, sample: Sample, file: Path) -> int:
     """Write the majority's labels of a sample, each person's beside; return how many.
 
-    As `tasks.inputs.truth` reads them, which `cosqa compare-annotators` does.
+    As `tasks.inputs.pairs` reads them, which `cosqa compare-annotators` does.
 
     Raises:
         SettingsError: The sample's grades are no labels 0 and 1 of pairs.

@@ -25,7 +25,7 @@ from infra.languages.python import Python
 from infra.languages.python.failures import assertions_of
 from infra.languages.python.syntax import parse
 from sandbox.shell import steps_of
-from tasks.corpus.parsed_code import parse_function
+from tasks.corpus.functions import parse_function
 from tasks.filters.python_code import _SESSION, _is_python_2
 from tests import fuzzing
 from tests.agents.gates.oracle_cases import CASES

@@ -17,7 +17,7 @@ from infra.records import Code, Query
 from infra.settings import StoreSettings
 from infra.store import open_database
 from sandbox.backends import backends
-from tasks.inputs.truth import read_truth
+from tasks.inputs.pairs import read_truth
 from tasks.stages.compare_annotators import AnnotatorScore, annotators_document
 from tasks.statistics.intervals import Interval
 from tests.fakes.llm_server import KEY, ScriptedServer

@@ -88,26 +88,27 @@ def test_without_a_right_label_by_a_valid_program_there_are_none(fields: dict[st
     assert with_mutants(of, 9).codes.__len__() == len(of.codes)
 
 
+def with_runs(of: Benchmark, *runs: Execution) -> Benchmark:
+    """Return a benchmark of one judged pair that rests on other runs."""
+    [annotation] = of.evidence
+    changed = annotation.model_copy(update={"executions": runs})
+    return of.model_copy(update={"evidence": RecordedAnnotations((changed,))})
+
+
 def test_what_another_valid_program_of_the_pair_passes_is_none() -> None:
     of = judged("assertion_failed", "assertion_failed")
-    [annotation] = of.evidence
-    [run] = annotation.executions
-    second = judged("passed")
-    [other] = second.evidence
-    both = annotation.model_copy(update={"executions": (run, *other.executions)})
-    of = of.model_copy(update={"evidence": RecordedAnnotations((both,))})
-    assert mistakes(with_mutants(of, 9)) == told(1)
+    runs = [
+        run for each in (of, judged("passed")) for one in each.evidence for run in one.executions
+    ]
+    assert mistakes(with_mutants(with_runs(of, *runs), 9)) == told(1)
 
 
 def test_runs_that_cannot_be_told_apart_prove_nothing() -> None:
-    [annotation] = judged("assertion_failed").evidence
-    [run] = annotation.executions
-    twice = OracleReport(trials=run.oracle.trials * 2) if run.oracle else None
-    runs = (run.model_copy(update={"oracle": twice}),)
-    doubled = annotation.model_copy(update={"executions": runs})
     of = judged("assertion_failed")
-    of = of.model_copy(update={"evidence": RecordedAnnotations((doubled,))})
-    assert mistakes(with_mutants(of, 9)) == []
+    [[run]] = [annotation.executions for annotation in of.evidence]
+    twice = OracleReport(trials=run.oracle.trials * 2) if run.oracle else None
+    doubled = with_runs(of, run.model_copy(update={"oracle": twice}))
+    assert mistakes(with_mutants(doubled, 9)) == []
 
 
 @pytest.mark.parametrize("comment", ["", "  # of somebody else"])

@@ -1,6 +1,6 @@
 """Laws of licences: their names from texts, and code that is left out of published benchmarks.
 
-Covers `tasks.benchmarks.redistribution`.
+Covers `tasks.benchmarks.licences`.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,19 @@ import pytest
 
 from infra.records import Code, Label, SourceInfo
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.benchmark import check_benchmark
+from tasks.benchmarks.benchmark import Benchmark, check_benchmark
 from tasks.benchmarks.licences import (
+    ONLY_UNLICENSED,
+    PAIR_OF_UNLICENSED,
     UNKNOWN,
+    UNLICENSED,
     licence_of,
     licence_of_repository,
     permits_redistribution,
-)
-from tasks.benchmarks.redistribution import (
-    ONLY_UNLICENSED,
-    PAIR_OF_UNLICENSED,
-    UNLICENSED,
     without_unlicensed,
 )
 from tasks.inputs.formats.export import read_benchmark
-from tests.fakes.benchmarks import agents_benchmark, people_benchmark
+from tests.fakes.benchmarks import CODES, agents_benchmark, people_benchmark
 
 BSD = "Redistribution and use in source and binary forms, with or without\nmodification, "
 
@@ -211,14 +209,17 @@ def described(name: str, licence: str) -> SourceInfo:
     return SourceInfo(name=name, licence=licence, revision="1", location="here")
 
 
+def of_source(licence: str, codes: Sequence[Code]) -> Benchmark:
+    """Return a benchmark of codes from one source."""
+    sources = (described("mine", licence),)
+    return people_benchmark().model_copy(update={"codes": codes, "sources": sources})
+
+
 @pytest.mark.parametrize(
     "licence", [UNKNOWN, "proprietary", "CC-BY-NC-4.0", "", "MIT AND BUSL-1.1"]
 )
 def test_code_without_a_licence_is_left_out_where_its_source_permits_nothing(licence: str) -> None:
-    made = people_benchmark()
-    codes = licensed(made.codes, "", "MIT", "", "")
-    changed = made.model_copy(update={"codes": codes, "sources": (described("mine", licence),)})
-    kept = without_unlicensed(changed)
+    kept = without_unlicensed(of_source(licence, licensed(CODES, "", "MIT", "", "")))
     assert [code.licence for code in kept.codes] == ["MIT"]
     assert kept.dropped[UNLICENSED] == 3
 
@@ -241,10 +242,8 @@ def test_of_two_sources_with_one_name_both_must_permit_it() -> None:
 
 
 def test_written_answers_stay_beside_code_of_unknown_licence() -> None:
-    made = people_benchmark()
-    written = made.codes[0].model_copy(update={"origin": "generated:openai/gpt-4o"})
-    changed = {"codes": (written, *made.codes[1:]), "sources": (described("mine", UNKNOWN),)}
-    kept = without_unlicensed(made.model_copy(update=changed))
+    written = CODES[0].model_copy(update={"origin": "generated:openai/gpt-4o"})
+    kept = without_unlicensed(of_source(UNKNOWN, (written, *CODES[1:])))
     assert [code.origin for code in kept.codes] == ["generated:openai/gpt-4o"]
 
 

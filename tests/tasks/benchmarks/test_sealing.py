@@ -1,19 +1,20 @@
-"""Laws of sealed answers: nothing in the export tells of them, and nobody can change them."""
+"""Laws of parts of the queries: splits, and sealed answers, which nothing tells and nobody changes.
 
+Covers `splits`.
+"""
+
+import csv
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import PublishError
-from tasks.benchmarks import (
-    benchmark_fingerprint,
-    qrels_of,
-    read_manifest,
-    write_benchmark,
-)
+from tasks.benchmarks import benchmark_fingerprint, qrels_of, read_manifest, write_benchmark
 from tasks.benchmarks.benchmark import Benchmark
 from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.sealing import (
@@ -23,10 +24,11 @@ from tasks.benchmarks.sealing import (
     unseal_benchmark,
     write_answers,
 )
+from tasks.benchmarks.splits import count_matches, split_queries, split_repositories
 from tasks.inputs.formats.export import read_benchmark
 from tests.fakes.benchmarks import QUERIES, agents_benchmark, people_benchmark
 
-Content = dict[str, Any]  # of a file of answers
+_CHANGED = "an answer was changed"
 SPLITS = dict(zip((query.query_id for query in QUERIES), ("train", "test", "dev"), strict=True))
 
 
@@ -77,55 +79,24 @@ def test_the_same_salt_gives_the_same_bytes_and_another_another_seal(tmp_path: P
     assert answers_file(tmp_path / "b", other.seal) != first
 
 
-def relevance(content: Content) -> None:
-    content["labels"][0]["relevance"] = 1 - content["labels"][0]["relevance"]
-
-
-def moved(content: Content) -> None:
-    content["labels"][0]["code_id"] = content["labels"][1]["code_id"]
-
-
-def twice(content: Content) -> None:
-    content["labels"].append(content["labels"][0])
-
-
-def fewer(content: Content) -> None:
-    content["labels"].pop()
-
-
-def salt(content: Content) -> None:
-    content["salt"] += "x"
-
-
-def name(content: Content) -> None:
-    content["benchmark"] = "theirs"
-
-
-def key(content: Content) -> None:
-    content["more"] = 1
-
-
-def kind(content: Content) -> None:
-    content["labels"] = {}
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (relevance, "an answer was changed"),
-        (moved, "an answer was changed"),
-        (twice, "an answer was changed"),
-        (fewer, "an answer was changed"),
-        (salt, "the salt in"),
-        (name, "has the answers of 'theirs', not of 'toy-people'"),
-        (key, "holds no sealed answers"),
-        (kind, "holds no sealed answers"),
+        (lambda c: c["labels"][0].update(relevance=1 - c["labels"][0]["relevance"]), _CHANGED),
+        (lambda c: c["labels"][0].update(code_id=c["labels"][1]["code_id"]), _CHANGED),
+        (lambda c: c["labels"].append(c["labels"][0]), _CHANGED),
+        (lambda c: c["labels"].pop(), _CHANGED),
+        (lambda c: c.update(salt=c["salt"] + "x"), "the salt in"),
+        (
+            lambda c: c.update(benchmark="theirs"),
+            "has the answers of 'theirs', not of 'toy-people'",
+        ),
+        (lambda c: c.update(more=1), "holds no sealed answers"),
+        (lambda c: c.update(labels={}), "holds no sealed answers"),
     ],
 )
 def test_other_answers_are_refused_by_name(
-    tmp_path: Path,
-    change: Callable[[Content], None],
-    named: str,
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], named: str
 ) -> None:
     folder, file = sealed_in(tmp_path / "b", people_benchmark())
     content = json.loads(file.read_text("utf-8"))
@@ -162,3 +133,60 @@ def test_a_manifest_whose_seal_was_changed_is_refused(tmp_path: Path) -> None:
     manifest.write_text(text.replace(seal.answers, "0" * 64), "utf-8")
     with pytest.raises(PublishError, match="holds another benchmark than"):
         read_benchmark(folder)
+
+
+MATCHES = {f"q{number}": number % 4 for number in range(103)}
+
+
+def test_each_number_of_matches_is_cut_at_eight_and_one_tenth() -> None:
+    parts = split_queries(MATCHES, "8:1:1", seed=0)
+    counted = Counter((MATCHES[query], part) for query, part in parts.items())
+    # 26 queries have 0, 1 or 2 matches, 25 have 3: int(.8 N), int(.1 N), the rest.
+    for matches, sizes in {0: (20, 2, 4), 1: (20, 2, 4), 2: (20, 2, 4), 3: (20, 2, 3)}.items():
+        assert tuple(counted[matches, part] for part in ("train", "dev", "test")) == sizes
+
+
+def test_a_seed_gives_one_split_in_any_order_of_the_queries_and_another_seed_another() -> None:
+    parts = split_queries(MATCHES, "8:1:1", seed=1)
+    assert split_queries(dict(reversed(MATCHES.items())), "8:1:1", seed=1) == parts
+    assert split_queries(MATCHES, "8:1:1", seed=2) != parts
+
+
+def test_a_part_without_a_share_is_empty() -> None:
+    assert set(split_queries(MATCHES, "1:0:1", seed=0).values()) == {"train", "test"}
+
+
+def test_an_export_has_the_split_beside_its_queries_and_in_its_qrels(tmp_path: Path) -> None:
+    whole = people_benchmark()
+    parts = dict(zip((query.query_id for query in QUERIES), ("train", "test", "dev"), strict=True))
+    benchmark = whole.model_copy(update={"splits": parts})
+    assert benchmark_fingerprint(benchmark) != benchmark_fingerprint(whole)
+    write_benchmark(benchmark, tmp_path / "b")
+    assert read_benchmark(tmp_path / "b").splits == parts
+    assert read_manifest(tmp_path / "b").splits == {"train": 1, "dev": 1, "test": 1}
+    rows = pq.read_table(tmp_path / "b" / "splits.parquet").to_pylist()
+    assert {row["query_id"]: row["split"] for row in rows} == parts
+    assert "train 1, dev 1, test 1." in (tmp_path / "b" / "README.md").read_text()
+    found: dict[tuple[str, str], str] = {}
+    for file in (tmp_path / "b" / "beir" / "qrels").iterdir():
+        with file.open(newline="") as stream:
+            _, *lines = csv.reader(stream, delimiter="\t")
+        found |= {(query, code): file.stem for query, code, _ in lines}
+    assert found == {label.key: parts[label.query_id] for label in whole.labels}
+
+
+def test_matches_are_relevant_codes() -> None:
+    benchmark = people_benchmark()
+    queries = [query.query_id for query in benchmark.queries]
+    answered = [label.query_id for label in benchmark.labels if label.relevance > 0]
+    assert list(count_matches(queries, answered).values()) == [1, 1, 0]
+
+
+def test_a_repository_is_in_one_part_and_the_parts_have_about_their_shares() -> None:
+    homes = {f"q{number}": f"owner/{number % 40}" for number in range(1_000)}
+    parts = split_repositories(homes, "8:1:1", 0)
+    assert parts.keys() == homes.keys()
+    assert len({(homes[query], part) for query, part in parts.items()}) == 40
+    assert Counter(parts.values()) == {"train": 800, "dev": 100, "test": 100}
+    assert split_repositories(homes, "8:1:1", 0) == parts
+    assert split_repositories(homes, "8:1:1", 1) != parts

@@ -20,7 +20,7 @@ from infra.store import annotations, open_database
 from infra.store.browsing import FACETS, index_exported
 from infra.store.snapshot import empty_snapshot
 from tasks.benchmarks import columns_of, write_benchmark
-from tasks.benchmarks.schemas import EVIDENCE
+from tasks.benchmarks.rows import EVIDENCE
 from tasks.browse.guard import HEADERS
 from tasks.browse.opened import TABLES, ExportSnapshot, StoreSnapshots
 from tests.fakes.benchmarks import agents_benchmark

@@ -1,14 +1,16 @@
-"""Aroma's simplified trees and features against those worked out by hand.
+"""Aroma's simplified trees and features against those worked out by hand, and matches in a corpus.
 
 Covers `infra.syntax.simplified_tree` too.
 """
 
 from collections import Counter
+from itertools import product
 
 import pytest
 
 from infra.languages.java import Java
-from tasks.corpus.aroma import THRESHOLD, Features, features_of, similarity
+from tasks.corpus import aroma
+from tasks.corpus.aroma import THRESHOLD, Features, features_of, have_matches, similarity
 
 
 def labels(code: str) -> list[str]:
@@ -72,10 +74,7 @@ def test_local_variables_are_those_that_the_code_declares(code: str, variables: 
 def test_keywords_comments_and_the_insides_of_texts_are_no_leaves() -> None:
     assert labels(
         '/** A. */ return null; // b\n super.f(this, true, "a b" /* c */, void.class);'
-    ) == [
-        "f 1 super.##",
-        '"a b" 1 (this,true,#,#)',
-    ]
+    ) == ["f 1 super.##", '"a b" 1 (this,true,#,#)']
 
 
 def test_names_of_variables_make_no_difference_and_those_of_methods_do() -> None:
@@ -121,3 +120,36 @@ def test_a_build_file_or_a_layout_is_no_java_and_like_no_method() -> None:
         '<Button android:id="@+id/b" android:layout_width="fill_parent" />',
     ):
         assert similarity(features_of(text), method) < THRESHOLD
+
+
+ANSWERS = [
+    "String line = reader.readLine(); while (line != null) { line = reader.readLine(); }",
+    "view.setText(name);",
+    "int[] xs = new int[3]; for (int x : xs) { sum += x; sum += x; }",
+    "}{ no java",
+    "",
+]
+METHODS = [
+    "void read(Reader in) { String l = in.readLine(); while (l != null) { l = in.readLine(); } }",
+    "void show(View view) { view.setText(title); }",
+    "int add(int[] xs) { int sum = 0; for (int x : xs) { sum += x; } return sum; }",
+    "boolean isEmpty() { return size == 0; }",
+]
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.1, 0.25, 0.5, 0.6, 0.9])
+@pytest.mark.parametrize("block", [1, 3, 256])
+def test_a_match_is_a_method_whose_similarity_is_above_the_threshold(
+    threshold: float, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aroma, "_BLOCK", block)
+    found: dict[str, bool] = dict.fromkeys(ANSWERS, False)
+    for answer, method in product(ANSWERS, METHODS):
+        found[answer] |= similarity(features_of(answer), features_of(method)) > threshold
+    assert have_matches(ANSWERS, METHODS, threshold) == list(found.values())
+    assert 0 < sum(found.values()) < len(ANSWERS) or threshold in (0.0, 0.9)
+
+
+def test_without_methods_or_answers_nothing_matches() -> None:
+    assert have_matches(ANSWERS, []) == [False] * len(ANSWERS)
+    assert have_matches([], METHODS) == []

@@ -10,13 +10,7 @@ from xml.sax.saxutils import quoteattr
 import pytest
 
 from infra.errors import SourceError
-from tasks.corpus.mined_questions import (
-    KEPT,
-    OTHERS,
-    code_blocks,
-    is_discussion,
-    mine_questions,
-)
+from tasks.corpus.mined_questions import KEPT, OTHERS, code_blocks, is_discussion, mine_questions
 
 
 def dump(file: Path, posts: Iterable[dict[str, Any]]) -> Path:

@@ -7,13 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from infra.errors import SettingsError, SourceError
-from tasks.corpus.source_files import (
-    folder,
-    installed,
-    languages_of,
-    module_of,
-    standard_library,
-)
+from tasks.corpus.source_files import folder, installed, languages_of, module_of, standard_library
 
 PYTHON = languages_of(("python",))
 

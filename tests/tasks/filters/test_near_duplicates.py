@@ -1,6 +1,6 @@
 """Laws of near duplicates, which exact similarities decide.
 
-Covers `tasks.filters._multiset_index` and `tasks.filters.marked_near_duplicates`.
+Covers `tasks.filters.near_duplicates` and `tasks.filters.marked_near_duplicates`.
 """
 
 import random
@@ -16,12 +16,7 @@ from tasks.corpus.functions import find_functions
 from tasks.corpus.source_files import standard_library
 from tasks.filters import CorpusFunction
 from tasks.filters.marked_near_duplicates import MarkedNearDuplicates
-from tasks.filters.near_duplicates import (
-    FEWEST_IDENTIFIERS,
-    NEAR,
-    NearDuplicates,
-    identifiers,
-)
+from tasks.filters.near_duplicates import FEWEST_IDENTIFIERS, NEAR, NearDuplicates, identifiers
 
 NAMES = [f"name{number}" for number in range(20)]
 
@@ -138,8 +133,8 @@ def dropped_by_comparing_all(bags: list[Counter[str]]) -> set[int]:
 def test_what_is_dropped_is_what_comparing_all_pairs_drops(
     monkeypatch: pytest.MonkeyPatch, first_order: int, functions: list[list[str]]
 ) -> None:
-    monkeypatch.setattr("tasks.filters._multiset_index._FIRST_ORDER", first_order)
-    monkeypatch.setattr("tasks.filters._multiset_index._BAGS_AT_ONCE", 4)
+    monkeypatch.setattr("tasks.filters.near_duplicates._FIRST_ORDER", first_order)
+    monkeypatch.setattr("tasks.filters.near_duplicates._BAGS_AT_ONCE", 4)
     assert near_duplicates([code(names) for names in functions]) == dropped_by_comparing_all(
         [Counter(names) for names in functions]
     )

@@ -1,6 +1,6 @@
-"""Laws of sheets for people: what they said comes back, and how far they agree.
+"""Laws of sheets for people, and of grades of CodeSearchNet's challenge: what they said comes back.
 
-Covers `tasks.benchmarks.sheets`.
+Covers `challenge`, `tasks.benchmarks.sheets`.
 """
 
 import csv
@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from infra.errors import SourceError
 from infra.identity import QueryId
 from tasks.benchmarks.sheets import Answer, inert, plain, write_answers
+from tasks.inputs.challenge import Grade, is_right, read_grades
 from tasks.inputs.sheets import is_filled, read_answers
+from tests.fakes.studies import csn_annotations
 
 CODES = ["def f(x):\n    return x, 1", "@cache\ndef g():\n    return '\"'", "=1+1"]
 ANSWERS = [
@@ -65,13 +67,8 @@ def test_a_sheet_comes_back_with_what_people_said_and_the_code_unchanged(sheet: 
     assert [row.code for row in rows] == CODES[:2]
 
 
-def test_no_cell_is_a_formula(sheet: Path) -> None:
-    with sheet.open(encoding="utf-8", newline="") as stream:
-        cells = [cell for row in csv.reader(stream) for cell in row]
-    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
-
-
 FORMULAS = (
+    "-query, 0", "=1+1", "@cache\ndef g():\n    return '\"'", "+1",
     "x;=HYPERLINK(1)", "a\t=1+1", "a\n=1+1\n@b", 'x;"=1+1"', "x;'=1", "a;=1;+2;-3;@4;＝5",  # noqa: RUF001 - a formula in full width
     "  =1+1", "\u3000\u00a0=1", "' =1", "=1;=1", "a;b\n\t=1", "a,=1", "a; =1", "a;\u00a0\t=1",
     "a;'+1\n'=2",
@@ -96,8 +93,7 @@ def test_an_inert_cell_comes_back_exactly(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", "-1", "@f", *FORMULAS],
+    "text", ["'- a text'\ndef f(): pass", "'=x'", "''=x", "'''+ doc'''", "'a'", *FORMULAS]
 )
 def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: str) -> None:
     file = tmp_path / "sheet.csv"
@@ -129,3 +125,11 @@ def test_another_file_is_not_taken_for_an_empty_sheet(tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
     assert is_filled(other)
+
+
+def test_grades_keep_their_order_and_their_notes(tmp_path: Path) -> None:
+    file = csn_annotations(tmp_path)
+    file.write_text(file.read_text().replace("Sort,u/a,1,", 'Sort,u/a,1,"sorts, but a copy"'))
+    grades = read_grades(file)["python"]["sort"]
+    assert grades == {"u/a": [Grade(3, ""), Grade(1, "sorts, but a copy")], "u/b": [Grade(0, "")]}
+    assert {url: is_right(given) for url, given in grades.items()} == {"u/a": True, "u/b": False}

@@ -10,6 +10,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,62 +20,14 @@ from hypothesis import strategies as st
 
 from infra.errors import SourceError
 from infra.languages import languages
-from infra.records import Query
 from tasks.corpus.functions import read_source
-from tasks.inputs.csv import read_header, read_rows, whole_number
 from tasks.inputs.formats.beir import read_beir_qrels
 from tasks.inputs.lines import decode_json
+from tasks.inputs.pairs import read_queries, read_truth
 from tasks.inputs.pickles import pickled_items, pickled_pairs
-from tasks.inputs.queries import read_queries
+from tasks.inputs.tables import read_header, read_xml_rows
 from tasks.inputs.text import printable, read_text, read_text_lines, state_of
 from tasks.inputs.trec import read_run
-from tests.tasks.sources.examples import write_lines
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "rows.csv"
-
-
-def test_rows_come_with_their_first_line_and_quoted_line_ends(file: Path) -> None:
-    file.write_text('a, b\n1,"x\ny"\n\n 2 ,z\n')
-    assert [(row.place, dict(row.cells)) for row in read_rows(file, ["a", "b"])] == [
-        (f"{file}:2", {"a": "1", "b": "x\ny"}),
-        (f"{file}:5", {"a": "2", "b": "z"}),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ("a" * 200_000, r"rows.csv:1: field larger than field limit"),
-        ("a,b\n1," + "2" * 200_000, r"rows.csv:2: field larger than field limit"),
-        ('"a', r"rows.csv:1: unexpected end of data"),
-        ("", r"rows.csv:1: the header lacks a, b"),
-    ],
-)
-def test_a_malformed_file_is_an_error_with_its_line(file: Path, content: str, problem: str) -> None:
-    file.write_text(content)
-    with pytest.raises(SourceError, match=problem):
-        list(read_rows(file, ["a", "b"]))
-
-
-def test_a_header_alone_is_read(file: Path) -> None:
-    file.write_text(" a ,b\n")
-    assert read_header(file) == ["a", "b"]
-    assert list(read_rows(file, ["a", "b"])) == []
-
-
-@pytest.mark.parametrize(
-    ("cell", "number"),
-    [
-        ("0", 0), ("3", 3), ("50", 50), ("007", 7), ("000", 0),
-        ("51", None), ("", None), ("-1", None), ("1.0", None), ("\u0663", None),
-        ("9" * 5_000, None),
-    ],
-)  # fmt: skip
-def test_a_whole_number_lies_between_its_bounds(cell: str, number: int | None) -> None:
-    assert whole_number(cell, 0, 50) == number
 
 
 @pytest.mark.parametrize(
@@ -115,6 +68,8 @@ READERS = {
     "beir": read_beir_qrels,
     "header": read_header,
     "queries": read_queries,
+    "truth": read_truth,
+    "xml": _exhausted(partial(read_xml_rows, table="posts")),
     "items": _exhausted(pickled_items),
     "pairs": _exhausted(pickled_pairs),
 }
@@ -142,17 +97,13 @@ def test_a_name_that_is_not_utf_8_is_escaped() -> None:
     assert printable("größe.txt") == "größe.txt"
 
 
-def test_the_state_of_a_file_with_such_a_name_has_a_digest(tmp_path: Path) -> None:
-    (tmp_path / ODD).write_text("a")
-    assert state_of([tmp_path / ODD])
-
-
 def test_errors_name_such_a_file(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"b.udcff.txt cannot be read"):
         read_text(tmp_path / ODD)
     with pytest.raises(SourceError, match=r"b.udcff.txt cannot be read"):
         state_of([tmp_path / ODD])
     (tmp_path / ODD).write_bytes(b"a\n\xe4")
+    assert state_of([tmp_path / ODD])
     with pytest.raises(SourceError, match=r"b.udcff.txt:2: byte 0xe4 is not UTF-8"):
         read_text(tmp_path / ODD)
 
@@ -195,23 +146,6 @@ def test_a_workbook_is_told_whatever_its_name(tmp_path: Path, name: str, kind: s
             read_header(file)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["a,b,,\n1,2,,\n", "a,,b\n1,,2\n", "a,b\n1,2,,,\n", ";;a;b;\n;;1;2; ;\n",
-     "\n\na\tb\t\n1\t2\t\n"],
-)  # fmt: skip
-def test_columns_without_a_name_or_a_cell_are_passed_over(file: Path, text: str) -> None:
-    file.write_text(text)
-    assert [dict(row.cells) for row in read_rows(file, ["a", "b"])] == [{"a": "1", "b": "2"}]
-
-
-@pytest.mark.parametrize("text", ["a,b,,\n1,2,,3\n", "a,,b\n1,x,2\n", "a,b\n1,2,,x\n", "a,b,\n1\n"])
-def test_a_cell_without_a_column_is_told_with_its_line(file: Path, text: str) -> None:
-    file.write_text(text)
-    with pytest.raises(SourceError, match=r"rows.csv:2: \d cells where the header has 2 columns"):
-        list(read_rows(file, ["a", "b"]))
-
-
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_a_line_that_would_fill_the_memory_is_refused_with_its_number(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -236,83 +170,8 @@ def test_a_text_that_would_fill_the_memory_is_refused_before_it_is_read(tmp_path
     assert read_text(file) == "\0\0\0"
 
 
-@pytest.fixture
-def lines_file(tmp_path: Path) -> Path:
-    return tmp_path / "asked.jsonl"
-
-
-def test_queries_come_in_their_order_with_id_and_line(lines_file: Path) -> None:
-    lines_file.write_text('{"query": " a  b "}\n\n{"text": "c", "id": "2"}')
-    assert read_queries(lines_file) == [
-        (None, Query.of("a b", "asked.jsonl:1")),
-        ("2", Query.of("c", "asked.jsonl:3")),
-    ]
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_line(lines_file: Path) -> None:
-    lines_file.write_bytes(b'\xef\xbb\xbf{"query": "a"}\r\n')
-    assert [query.text for _, query in read_queries(lines_file)] == ["a"]
-
-
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"query": "a"}\n{"query": "b', r"asked.jsonl:2: column 11: Unterminated string"),
-        (b'{"query": "a"}\nb\n', r"asked.jsonl:2: column 1: Expecting value"),
-        (b'{"query": "a"}\n{"query": "\xe4"}', r"asked.jsonl:2: byte 0xe4 is not UTF-8.*iconv"),
-        (b'{"query": "a"}\n{"query": " \\n"}', r"asked.jsonl:2: the query is empty"),
-        (b'{"query": ""}', r"asked.jsonl:1: query: String should have at least 1"),
-        (b'{"question": "a"}', r"asked.jsonl:1: .*question: Extra.*keys are query, text, id"),
-        (b'{"query": 7}', r"asked.jsonl:1: query: Input should be a valid string"),
-        (b'{"query": "a", "id": 7}', r"asked.jsonl:1: id: Input should be a valid string"),
-        (b'{"query": "a", "text": "a"}', r'asked.jsonl:1: .*either "query" or "text"'),
-        (b'["a"]', r"asked.jsonl:1: .*valid dictionary"),
-        (b'{"query": "\\ud800"}', r"asked.jsonl:1: half of a surrogate pair"),
-        (b'{"query": ' + b"9" * 5_000 + b"}", r"asked.jsonl:1: a number of more than 4,300 digits"),
-        (b"[" * 100_000, r"asked.jsonl:1: nested too deeply"),
-        (
-            b'{"query": "a", "id": "1"}\n{"query": "b", "id": "1"}',
-            r"asked.jsonl:2: id '1' is taken already by asked.jsonl:1",
-        ),
-        (b"\n", r"asked.jsonl holds no queries"),
-    ],
-)
-def test_a_bad_line_is_named_with_the_way_out(
-    lines_file: Path, content: bytes, message: str
-) -> None:
-    lines_file.write_bytes(content)
-    with pytest.raises(SourceError, match=message):
-        read_queries(lines_file)
-
-
-def test_a_missing_file_is_a_source_error(lines_file: Path) -> None:
-    with pytest.raises(SourceError, match=r"asked.jsonl cannot be read: No such file"):
-        read_queries(lines_file)
-
-
-@given(st.lists(st.text(min_size=1).filter(lambda text: bool(text.strip())), min_size=1))
-def test_what_was_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str]
-) -> None:
-    lines_file = tmp_path_factory.mktemp("lines") / "asked.jsonl"
-    write_lines(lines_file, *({"query": text} for text in texts))
-    assert [query.text for _, query in read_queries(lines_file)] == [
-        Query.of(t).text for t in texts
-    ]
-
-
-def test_rows_of_empty_cells_are_no_rows_wherever_they_stand(file: Path) -> None:
-    file.write_text('\n , \na,b\n,\n1,2\n\t\n" ",,,,\n3,4\n,\n')
-    found = [(row.place, *row.cells.values()) for row in read_rows(file, ["a", "b"])]
-    assert found == [(f"{file}:5", "1", "2"), (f"{file}:8", "3", "4")]
-    file.write_text("\n\na,c\n1,2\n")
-    with pytest.raises(SourceError, match=r"rows.csv:3: the header lacks b; has 'c'"):
-        list(read_rows(file, ["a", "b"]))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', r'{"a": 1, "\u0061": 2}'],
+    "text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', r'{"a": 1, "\u0061": 2}']
 )
 def test_a_key_that_is_there_twice_has_no_reading(text: str) -> None:
     with pytest.raises(SourceError, match="file:7: an object has the key 'a' twice"):

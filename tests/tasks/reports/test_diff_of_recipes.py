@@ -17,7 +17,7 @@ from infra.settings import (
 from sandbox.backends import backends
 from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.inputs.formats.export import read_benchmark
-from tasks.inputs.truth import TruePair
+from tasks.inputs.pairs import TruePair
 from tasks.reports.diff import difference
 from tests.fakes.annotations import judged
 from tests.fakes.benchmarks import SOURCE

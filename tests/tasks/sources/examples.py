@@ -1,13 +1,45 @@
-"""Small inputs for the tests of single sources."""
+"""Small inputs for the tests of single sources, and the reading of these."""
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
+from infra.collected import Collected, whole
 from infra.settings import SourceSettings
+from tasks.corpus.merging import Readable
+from tasks.sources import open_source
 
 DOUBLE = 'def double(x):\n    """Return twice the number."""\n    y = x + x\n    return y\n'
 HALVE = "def halve(x):\n    return x / 2\n"
 PYTHON_2 = "def shout(x):\n    print x\n"
+
+
+def read_whole(source: Readable) -> dict[str, Collected]:
+    """Return collection name → content, whole in memory."""
+    return {name: whole(content) for name, content in source.read().items()}
+
+
+def read_all(name: str, path: Path, **options: object) -> dict[str, Collected]:
+    """Return the collections of a source."""
+    given = {"name": name, "path": path, **options}
+    return read_whole(open_source(SourceSettings.model_validate(given)))
+
+
+def read_one(name: str, path: Path, **options: object) -> Collected:
+    """Return the one collection of a source."""
+    (collected,) = read_all(name, path, **options).values()
+    return collected
+
+
+class Touches:
+    """What pickles to a call that makes a file."""
+
+    def __init__(self, file: Path) -> None:
+        self._command = f"touch {file}"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return os.system, (self._command,)
 
 
 def write_lines(file: Path, *rows: object) -> Path:

@@ -1,28 +1,27 @@
-"""Laws of CodeSearchNet's published files, made small.
+"""Laws of CodeSearchNet's and StaQC's published files, made small.
 
-Covers `tasks.corpus.parsed_code`.
+Covers `staqc`.
 """
 
 import gzip
 import json
 import os
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Query
-from infra.settings import SourceSettings
 from tasks.benchmarks.licences import UNKNOWN
 from tasks.corpus.merging import REPEATED_CODE, REPEATED_LABEL, REPEATED_QUERY
+from tasks.filters.python_code import INCOMPLETE, IRRELEVANT, MIXED, OTHER_LANGUAGE
 from tasks.inputs.challenge import read_grades
-from tasks.sources import open_source
 from tasks.sources.codesearchnet import EMPTY, NO_QUERY, UNFOUND
-from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2
-from tests.tasks.sources.reading import read_whole
+from tasks.sources.staqc import EMPTY as EMPTY_SNIPPET
+from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, Touches, read_one
 
 MIT = "Permission is hereby granted, free of charge, to any person obtaining a copy of this"
 
@@ -65,10 +64,7 @@ def write_jsonl(folder: Path, split: str, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def read(folder: Path, **options: object) -> Collected:
-    settings = {"name": "codesearchnet", "path": folder, **options}
-    (collected,) = read_whole(open_source(SourceSettings.model_validate(settings))).values()
-    return collected
+read = partial(read_one, "codesearchnet")
 
 
 @pytest.mark.parametrize("protocol", [0, 2, 3, 4])
@@ -249,20 +245,6 @@ def test_what_is_missing_is_named_with_where_it_is_published(tmp_path: Path) -> 
         read(tmp_path, part="documented")
 
 
-def test_a_gzip_that_is_cut_short_is_named_with_its_line(tmp_path: Path) -> None:
-    rows = [
-        row(f"f{n}", f"def f{n}(x):\n    return {os.urandom(60).hex()!r}", "train")
-        for n in range(300)
-    ]
-    file = write_jsonl(tmp_path, "train", rows)
-    file.write_bytes(file.read_bytes()[:-2_000])
-    with pytest.raises(SourceError, match=r"python_train_0.jsonl.gz:\d+: .*cut short"):
-        read(tmp_path)
-    file.write_bytes(b"no gzip")
-    with pytest.raises(SourceError, match=r"jsonl.gz cannot be read: .*gzip"):
-        read(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("line", "problem"),
     [('{"code": "def', "no complete JSON"), ('{"url": "u"}', "code: Field required"),
@@ -292,19 +274,83 @@ def test_a_definition_of_another_shape_is_named(
         read(tmp_path)
 
 
-class _Runs:
-    def __init__(self, canary: Path) -> None:
-        self._canary = canary
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return os.system, (f"touch {self._canary}",)
-
-
 @pytest.mark.parametrize("name", ["python_dedupe_definitions_v2.pkl", "python_licenses.pkl"])
 def test_a_hostile_pickle_is_refused_and_does_not_run(tmp_path: Path, name: str) -> None:
     write_definitions(tmp_path, [definition(0, DOUBLE)])
     canary = tmp_path / "canary"
-    (tmp_path / name).write_bytes(pickle.dumps([definition(0, DOUBLE), _Runs(canary)]))
+    (tmp_path / name).write_bytes(pickle.dumps([definition(0, DOUBLE), Touches(canary)]))
     with pytest.raises(SourceError, match=rf"{name}: byte [\d,]+: opcode STACK_GLOBAL is refused"):
         read(tmp_path)
+    assert not canary.exists()
+
+
+SEVERAL = "python_how_to_do_it_by_classifier_multiple_iid_to_code.pickle"
+SINGLE = "python_how_to_do_it_qid_by_classifier_unlabeled_single_code_answer_qid_to_code.pickle"
+TITLES = "python_how_to_do_it_by_classifier_multiple_qid_to_title.pickle"
+LOOP = "total = 0\nfor number in numbers:\n    total += number\nprint(total)\n"
+
+
+def write_pickle(folder: Path, name: str, content: object, protocol: int = 2) -> None:
+    (folder / name).write_bytes(pickle.dumps(content, protocol))
+
+
+read_staqc = partial(read_one, "staqc")
+
+
+@pytest.mark.parametrize("protocol", [0, 2])
+def test_snippets_of_both_files_are_codes_in_their_order(tmp_path: Path, protocol: int) -> None:
+    write_pickle(tmp_path, SINGLE, {7: "import os\nprint(os.getcwd())\n"}, protocol)
+    write_pickle(tmp_path, SEVERAL, {(4, 0): DOUBLE, (4, 1): LOOP, (5, 0): " \n"}, protocol)
+    collected = read_staqc(tmp_path)
+    assert [(code.name, code.origin) for code in collected.codes] == [
+        ("double", "question 4, snippet 0"), ("", "question 4, snippet 1"),
+        ("", "question 7, snippet 0"),
+    ]  # fmt: skip
+    assert collected.codes[1].text == LOOP.strip()
+    assert collected.codes[2].url == "https://stackoverflow.com/questions/7"
+    assert {code.licence for code in collected.codes} == {""}
+    assert collected.dropped == {EMPTY_SNIPPET: 1}
+    assert collected.queries == ()
+
+
+def test_titles_are_queries_where_asked_for(tmp_path: Path) -> None:
+    write_pickle(tmp_path, SEVERAL, {(4, 0): DOUBLE})
+    write_pickle(tmp_path, TITLES, {4: "How to double a number?"})
+    [query] = read_staqc(tmp_path, title_queries=True).queries
+    assert (query.text, query.origin) == ("How to double a number?", "question 4")
+
+
+def test_what_is_no_python_is_counted_by_the_four_reasons(tmp_path: Path) -> None:
+    snippets = [
+        LOOP, "for name in names:", "10:30\n11:20\n12:40", ">>> 1 + 1\n2",
+        "<html><body><form action='x'><input type='text' name='a'></form></body></html>",
+        "SELECT name FROM people WHERE age > 3 ORDER BY name;",
+    ]  # fmt: skip
+    write_pickle(tmp_path, SEVERAL, {(1, n): text for n, text in enumerate(snippets)})
+    collected = read_staqc(tmp_path)
+    assert [code.text for code in collected.codes] == [LOOP.strip()]
+    assert collected.dropped == {INCOMPLETE: 1, IRRELEVANT: 1, MIXED: 1, OTHER_LANGUAGE: 2}
+
+
+@pytest.mark.parametrize("content", [{"a": 3}, {(1, 2, 3): "x"}, {1.5: "x"}, {None: "x"}])
+def test_entries_of_another_shape_are_named(tmp_path: Path, content: object) -> None:
+    write_pickle(tmp_path, SEVERAL, content)
+    with pytest.raises(SourceError, match=r"to_code.pickle: entry 1: no text by question id"):
+        read_staqc(tmp_path)
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"multiple_iid_to_code.pickle .*StaQC's repository"):
+        read_staqc(tmp_path)
+    write_pickle(tmp_path, SEVERAL, {(4, 0): DOUBLE})
+    with pytest.raises(SourceError, match=r"qid_to_title.pickle"):
+        read_staqc(tmp_path, title_queries=True)
+
+
+def test_a_hostile_pickle_of_snippets_is_refused_and_does_not_run(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+
+    write_pickle(tmp_path, SEVERAL, {(4, 0): Touches(canary)})
+    with pytest.raises(SourceError, match=r"opcode GLOBAL is refused"):
+        read_staqc(tmp_path)
     assert not canary.exists()

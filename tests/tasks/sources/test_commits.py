@@ -6,15 +6,14 @@ Covers `tasks.corpus.git_history`.
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from infra.collected import Content
+from infra.collected import Collected
 from infra.errors import SourceError
-from infra.settings import SourceSettings
-from tasks.sources import open_source
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_one
 
 TWO = "def double(x):\n    return x + x\n\n\ndef halve(x):\n    return x / 2\n"
 FOUR = TWO + "\n\ndef third(x):\n    return x / 3\n\n\ndef fourth(x):\n    return x / 4\n"
@@ -47,14 +46,11 @@ def repository(folder: Path, commits: Iterator[tuple[bytes, Files]]) -> Path:
     return folder
 
 
-def read(path: Path, **options: object) -> Content:
-    settings = SourceSettings.model_validate({"name": "commits", "path": path, **options})
-    (content,) = read_whole(open_source(settings)).values()
-    return content
+read = partial(read_one, "commits")
 
 
-def asked(content: Content) -> list[str]:
-    return [query.text for query in content.queries]  # type: ignore[attr-defined]
+def asked(content: Collected) -> list[str]:
+    return [query.text for query in content.queries]
 
 
 def test_subjects_that_change_one_to_three_functions_are_queries_newest_first(
@@ -76,8 +72,8 @@ def test_subjects_that_change_one_to_three_functions_are_queries_newest_first(
         "subject of fewer than three words, or of more than 200 characters": 1,
         "subject that names its function": 1,
     }
-    assert not content.labels, "where a query comes from is no label"  # type: ignore[attr-defined]
-    names = {code.name: code.text for code in content.codes}  # type: ignore[attr-defined]
+    assert not content.labels, "where a query comes from is no label"
+    names = {code.name: code.text for code in content.codes}
     assert names["halve"].endswith("int(x / 2)"), "as the newest commit left it"
 
 
@@ -90,8 +86,7 @@ def test_subjects_are_asked_over_the_functions_of_the_folder_below_which_they_co
         (b"Change what is elsewhere alone", {"other/more.py": "def f(x):\n    return x\n"}),
     ]
     folder = repository(tmp_path / "r", iter(history)) / "src"
-    given = {"name": "source-code", "path": folder, "queries": "commits"}
-    (content,) = read_whole(open_source(SourceSettings.model_validate(given))).values()
+    content = read_one("source-code", folder, queries="commits")
     assert asked(content) == ["Add twice and half of a number"]
     assert [code.name for code in content.codes] == ["double", "halve"]
     assert content.dropped == {

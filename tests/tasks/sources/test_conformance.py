@@ -9,9 +9,9 @@ import pytest
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.records import Code, Query
 from infra.settings import SourceSettings
-from tasks.corpus.combined import Readable
+from tasks.corpus.merging import Readable
 from tasks.sources import open_source, sources
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_whole
 
 
 @pytest.fixture(params=sources.names())

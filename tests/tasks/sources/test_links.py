@@ -8,9 +8,7 @@ import pytest
 from infra.errors import SourceError
 from infra.settings import SourceSettings
 from tasks.sources import open_source, sources
-from tests.tasks.sources.reading import read_whole
-
-OUTSIDE = r"leads? outside of"
+from tests.tasks.sources.examples import read_whole
 
 
 @pytest.mark.parametrize("name", [name for name in sources.names() if name != "stdlib-sample"])
@@ -32,7 +30,7 @@ def test_a_file_is_taken_from_inside_its_folder_alone(tmp_path: Path, name: str)
         shutil.move(kept, left)
         file.unlink()
         file.symlink_to(left)
-        with pytest.raises(SourceError, match=OUTSIDE):
+        with pytest.raises(SourceError, match=r"leads? outside of"):
             read_whole(open_source(settings))
         file.unlink()
         shutil.move(left, file)

@@ -58,7 +58,7 @@ def test_settings_are_the_same_after_a_round_trip_through_json(tmp_path: Path) -
         ({"documentation_queries": -1}, r"source.documentation_queries: .*greater than or equal"),
         (
             {"sead": 1},
-            r"python-source has no option 'sead' .*; did you mean 'seed'\? Its options: .*seed",
+            r"has no option 'sead' \(given: sead=1\); did you mean 'seed'\? Its options: .*seed",
         ),
         ({"sead": 1, "seed": "x"}, r"source.seed: .*; .*'sead'"),
     ],
@@ -84,14 +84,6 @@ def test_the_printed_settings_have_the_sources_options_and_give_the_same_when_re
 def test_the_printed_settings_name_an_option_that_must_be_given() -> None:
     text = settings_reference(load_settings(), sources.get("jsonl").Options)
     assert "# a folder with queries.jsonl and codes.jsonl\n# path =\n" in text
-
-
-@pytest.mark.parametrize(
-    ("given", "suggested"), [("fliters", "filters"), ("pth", "path"), ("quries", "queries")]
-)
-def test_a_misspelt_option_is_answered_with_the_right_one(given: str, suggested: str) -> None:
-    with pytest.raises(SettingsError, match=rf"{given}=x\); did you mean '{suggested}'\?"):
-        check_options(SourceSettings.model_validate({given: "x"}))
 
 
 def test_options_that_are_yet_to_be_given_are_no_mistake() -> None:

@@ -23,15 +23,21 @@ from tasks.filters import SPECIAL, documentation, testable
 from tasks.filters.near_duplicates import NEAR
 from tasks.sources import open_source
 from tasks.sources.python_source import STANDARD_LIBRARY_QUERIES
-from tests.tasks.sources.examples import DOUBLE, HALVE, PYTHON_2, python_source, write_lines
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import (
+    DOUBLE,
+    HALVE,
+    PYTHON_2,
+    python_source,
+    read_all,
+    read_whole,
+    write_lines,
+)
 
 
 def read(folder: Path, **changed: object) -> list[Collected]:
     queries = write_lines(folder / "asked.jsonl", {"query": "double it"})
-    given = {"path": folder, "queries": queries, "documentation_queries": 500}
-    settings = SourceSettings.model_validate(given | changed)
-    return list(read_whole(open_source(settings)).values())
+    given = {"queries": queries, "documentation_queries": 500, **changed}
+    return list(read_all("python-source", folder, **given).values())
 
 
 def documented(number: int, paragraph: str = "") -> str:
@@ -55,26 +61,15 @@ def test_testable_functions_are_for_the_agents(tmp_path: Path) -> None:
 
 def test_each_rule_counts_what_it_drops(tmp_path: Path) -> None:
     near = documented(1).replace("function_1", "another_1")
-    (tmp_path / "a.py").write_text(
-        "def f(): return 1\ndef g(x): pass\nclass C:\n def __len__(self): return 1\n"
-        + HALVE
-        + "\n"
-        + HALVE
-        + documented(1)
-        + near
-    )
+    dropped = "def f(): return 1\ndef g(x): pass\nclass C:\n def __len__(self): return 1\n"
+    (tmp_path / "a.py").write_text(f"{dropped}{HALVE}\n{HALVE}{documented(1)}{near}")
     (kept,) = read(tmp_path, documentation_queries=0)
     assert NEAR not in kept.dropped, "a folder's own are named alone"
     assert kept.notes[1] == "another_1 (a.py:27) is a near duplicate of function_1 (a.py:10)"
     rules = ("special-methods", "testable", "near-duplicates")
     (main,) = read(tmp_path, documentation_queries=0, filters=rules)
-    assert main.dropped == {
-        testable.NO_PARAMETER: 1,
-        testable.NO_RESULT: 1,
-        SPECIAL: 1,
-        REPEATED_CODE: 1,
-        NEAR: 1,
-    }
+    reasons = (testable.NO_PARAMETER, testable.NO_RESULT, SPECIAL, REPEATED_CODE, NEAR)
+    assert main.dropped == dict.fromkeys(reasons, 1)
     assert [code.name for code in main.codes] == ["halve", "function_1"]
 
 
@@ -173,20 +168,16 @@ def test_the_draw_does_not_depend_on_where_functions_stand(tmp_path: Path) -> No
     assert {label.code_id for label in one.labels} == {label.code_id for label in other.labels}
 
 
-@pytest.mark.parametrize("changed", [{"seed": 1}, {"documentation_queries": 3}])
-def test_the_fingerprint_knows_the_settings_that_matter(
+@pytest.mark.parametrize("changed", [{"seed": 1}, {"documentation_queries": 3}, {}])
+def test_the_fingerprint_knows_the_settings_that_matter_and_new_files(
     tmp_path: Path, changed: dict[str, object]
 ) -> None:
     settings = python_source(tmp_path)
-    other = SourceSettings.model_validate({**settings.model_dump(), **changed})
-    assert open_source(settings).fingerprint() != open_source(other).fingerprint()
-
-
-def test_the_fingerprint_knows_new_files(tmp_path: Path) -> None:
-    settings = python_source(tmp_path)
     before = open_source(settings).fingerprint()
-    (tmp_path / "new.py").write_text("")
-    assert open_source(settings).fingerprint() != before
+    if not changed:
+        (tmp_path / "new.py").write_text("")
+    other = SourceSettings.model_validate({**settings.model_dump(), **changed})
+    assert open_source(other).fingerprint() != before
 
 
 @pytest.mark.parametrize("place", ["path", "distribution"])
@@ -210,8 +201,7 @@ def test_who_has_queries_gets_documentation_pairs_where_they_are_asked_for(
 ) -> None:
     (tmp_path / "a.py").write_text("".join(map(documented, range(9))))
     queries = write_lines(tmp_path / "asked.jsonl", {"query": "double it"})
-    given = SourceSettings.model_validate({"path": tmp_path, "queries": queries} | asked)
-    _, *others = read_whole(open_source(given)).values()
+    _, *others = read_all("python-source", tmp_path, queries=queries, **asked).values()
     assert [len(other.queries) for other in others] == [pairs] * bool(pairs)
 
 
@@ -288,14 +278,6 @@ def test_a_missing_folder_is_named_before_anything_else(others: dict[str, object
         open_source(SourceSettings.model_validate({"path": "nope", **others}))
 
 
-def test_two_places_contradict_each_other(tmp_path: Path) -> None:
-    settings = SourceSettings.model_validate(
-        {**python_source(tmp_path).model_dump(), "distribution": "hypothesis"}
-    )
-    with pytest.raises(SettingsError, match=r"are both given: leave one out"):
-        open_source(settings)
-
-
 def test_a_missing_file_of_queries_is_a_source_error(tmp_path: Path) -> None:
     settings = python_source(tmp_path)
     (tmp_path / "asked.jsonl").unlink()
@@ -362,15 +344,11 @@ def test_a_link_that_leads_outside_is_left_out_named_and_counted(
     corpus.mkdir()
     (corpus / "mine.py").write_text(HALVE)
     (tmp_path / "theirs.py").write_text(DOUBLE)
-    before = open_source(SourceSettings.model_validate(
-        {"name": "python-source", "path": corpus, "documentation_queries": 5}
-    )).fingerprint()  # fmt: skip
+    settings = SourceSettings(name="python-source", path=corpus, documentation_queries=5)
+    before = open_source(settings).fingerprint()
     (corpus / "theirs.py").symlink_to("../theirs.py")
     main, pairs = read(corpus)
     assert [code.name for code in main.codes] == ["halve"]
     assert (main.dropped, pairs.dropped[LINK_OUTSIDE]) == ({LINK_OUTSIDE: 1}, 1)
     assert "theirs.py is left out: the link leads outside of" in caplog.text
-    after = open_source(SourceSettings.model_validate(
-        {"name": "python-source", "path": corpus, "documentation_queries": 5}
-    )).fingerprint()  # fmt: skip
-    assert after != before
+    assert open_source(settings).fingerprint() != before

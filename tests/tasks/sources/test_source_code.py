@@ -1,25 +1,20 @@
-"""Laws of source files in several languages as a source, and of `tasks.corpus.popularity`."""
+"""Laws of source files in several languages as a source, and of `tasks.corpus.source_files`."""
 
 import gzip
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from infra.collected import Collected
 from infra.errors import SettingsError, SourceError
 from infra.settings import SourceSettings
-from tasks.corpus.functions import (
-    FILE_GENERATED,
-    FILE_LARGE,
-    FILE_MINIFIED,
-    FILE_NOT_PARSED,
-)
-from tasks.corpus.popularity import FORK, UNLISTED, UNUSED
+from tasks.corpus.functions import FILE_GENERATED, FILE_LARGE, FILE_MINIFIED, FILE_NOT_PARSED
+from tasks.corpus.source_files import FORK, UNLISTED, UNUSED
 from tasks.filters import SPECIAL
 from tasks.filters.testable import NO_RESULT
 from tasks.sources import open_source
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_all
 
 SIX = {
     "one/a.go": """\
@@ -82,9 +77,7 @@ def write(folder: Path, files: dict[str, str]) -> Path:
     return folder
 
 
-def read(folder: Path, **options: object) -> dict[str, Collected]:
-    given = {"name": "source-code", "path": folder, **options}
-    return read_whole(open_source(SourceSettings.model_validate(given)))
+read = partial(read_all, "source-code")
 
 
 def test_six_languages_in_one_folder_are_read_and_filtered_by_their_own_rules(
@@ -187,26 +180,28 @@ def test_documentation_of_several_repositories_is_split_by_them(tmp_path: Path) 
         assert {query.split for query in pairs.queries} == {""}
 
 
-def test_popular_repositories_come_first_and_those_that_nobody_uses_not(tmp_path: Path) -> None:
-    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv"
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write(tmp_path / "code", REPOSITORIES)
+
+
+def test_popular_repositories_come_first_and_those_that_nobody_uses_not(folder: Path) -> None:
+    table = folder.with_name("projects.csv")
     table.write_text(TABLE)
     found = read(folder, popularity=table, documentation_queries=2)
     main = found["source-code"]
     assert [code.name for code in main.codes] == ["all", "turned2", "turned1"]
     assert main.dropped == {UNLISTED: 8, FORK: 1, UNUSED: 1}
-    documented = found["source-code-documentation"]
-    assert [query.text for query in documented.queries] == [
-        "Gives all of it.",
-        "Reverses the text number 2.",
-    ]
+    asked = [query.text for query in found["source-code-documentation"].queries]
+    assert asked == ["Gives all of it.", "Reverses the text number 2."]
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
 @pytest.mark.parametrize("name", ["projects.csv", "projects.csv.gz"])
 def test_a_table_of_popularity_has_the_separator_of_a_spreadsheet(
-    tmp_path: Path, separator: str, name: str
+    folder: Path, separator: str, name: str
 ) -> None:
-    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / name
+    table = folder.with_name(name)
     text = TABLE.replace(",", separator).replace("\n", "\r\n").encode()
     table.write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     main = read(folder, popularity=table)["source-code"]
@@ -221,11 +216,11 @@ def test_a_table_of_popularity_has_the_separator_of_a_spreadsheet(
     ],
 )
 def test_a_table_of_popularity_that_would_fill_the_memory_is_refused(
-    tmp_path: Path, line: bytes, times: int, told: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, line: bytes, times: int, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if b"\n" in line:
         monkeypatch.setattr("tasks.inputs.text._LONGEST_LINE", 1_000)
-    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv.gz"
+    table = folder.with_name("projects.csv.gz")
     table.write_bytes(gzip.compress(HEADER.encode() + line * times))
     with pytest.raises(SourceError, match=rf"projects.csv.gz:\d+: .*{told}"):
         read(folder, popularity=table)
@@ -239,13 +234,13 @@ def test_a_table_of_popularity_that_would_fill_the_memory_is_refused(
         ("", "the header lacks"),
     ],
 )
-def test_a_file_of_popularity_is_checked(tmp_path: Path, text: str, problem: str) -> None:
-    folder, table = write(tmp_path / "code", REPOSITORIES), tmp_path / "projects.csv"
+def test_a_file_of_popularity_is_checked(folder: Path, text: str, problem: str) -> None:
+    table = folder.with_name("projects.csv")
     table.write_text(text)
     with pytest.raises(SourceError, match=problem):
         read(folder, popularity=table)
     with pytest.raises(SourceError, match="no such file"):
-        read(folder, popularity=tmp_path / "missing.csv")
+        read(folder, popularity=folder / "missing.csv")
 
 
 def test_files_are_to_be_named(tmp_path: Path) -> None:

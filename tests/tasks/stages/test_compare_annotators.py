@@ -21,7 +21,7 @@ from infra.settings import (
     StoreSettings,
 )
 from sandbox.backends import backends
-from tasks.inputs.truth import TruePair
+from tasks.inputs.pairs import TruePair
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.compare_annotators import (

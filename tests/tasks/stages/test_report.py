@@ -11,7 +11,7 @@ from infra.settings import PublishSettings
 from infra.store import candidates, corpus
 from infra.store.benchmarks import Published
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.redistribution import without_unlicensed
+from tasks.benchmarks.licences import without_unlicensed
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.labels import label_sets, labelled_benchmark
 from tasks.stages.report import gather_report

@@ -30,7 +30,7 @@ from tasks.benchmarks import (
     Benchmark,
     write_benchmark,
 )
-from tasks.benchmarks.qrels import QrelsTable
+from tasks.benchmarks.runs import QrelsTable
 from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate
 from tasks.runtime.caching import Parameters

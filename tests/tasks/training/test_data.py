@@ -12,8 +12,8 @@ from infra.errors import SourceError
 from infra.records import Code, Query
 from infra.settings import TrainingSettings
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.beir import write_beir
 from tasks.benchmarks.benchmark import Benchmark
+from tasks.benchmarks.interchange import write_beir
 from tasks.benchmarks.splits import repository_of
 from tasks.training import data
 from tasks.training.data import TrainingData, read_training_data

@@ -1,22 +1,27 @@
-"""BEIR folders come in as benchmarks, ours and other people's.
+"""Folders of BEIR and of mteb come in as benchmarks, ours and other people's.
 
-Covers `tasks.inputs.graded`.
+Covers `tasks.inputs.graded`, `mteb`.
 """
 
 import gzip
 import json
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import SourceError
+from infra.outputs import write_outputs
 from tasks.benchmarks import write_benchmark
-from tasks.benchmarks.qrels import QrelsTable
-from tasks.benchmarks.runs import rankings_of
+from tasks.benchmarks.interchange import mteb_files, write_beir
+from tasks.benchmarks.runs import QrelsTable, rankings_of
 from tasks.benchmarks.splits import repositories_by_query
-from tasks.inputs.formats import find_split, read_pairs
+from tasks.inputs.formats import at, find_split, read, read_pairs
 from tasks.inputs.formats.beir import Beir
+from tasks.inputs.formats.mteb import Mteb
 from tasks.metrics import evaluate
 from tasks.reports.diff import difference
 from tests.fakes.benchmarks import people_benchmark
@@ -27,34 +32,48 @@ def split_of(path: Path, usual: str = "") -> tuple[Path, str] | None:
     return (found.path, found.split) if found else None
 
 
-def test_an_exported_folder_comes_in_as_what_went_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["beir", "mteb"])
+def test_a_folder_comes_in_as_the_benchmark_that_went_out(tmp_path: Path, form: str) -> None:
     out = people_benchmark()
-    write_benchmark(out, tmp_path / "b")
-    found = Beir(tmp_path / "b" / "beir").benchmark()
+    if form == "beir":
+        write_beir(out, tmp_path)
+    else:
+        write_outputs(tmp_path, mteb_files(out, "mit"))
+    found = read(tmp_path)
     assert {code.code_id: code.text for code in found.codes} == {
         code.code_id: code.text for code in out.codes
     }
     pairs = {(label.query_id, label.code_id, label.relevance) for label in out.labels}
     assert {(label.query_id, label.code_id, label.relevance) for label in found.labels} == pairs
-    texts = {query.query_id: query.text for query in out.queries}
     judged = {label.query_id for label in out.labels}
     assert {query.query_id: query.text for query in found.queries} == {
-        query: texts[query] for query in judged
+        query.query_id: query.text for query in out.queries if query.query_id in judged
     }
+    card = {"beir": "unknown", "mteb": "mit"}
+    assert [source.licence for source in found.sources] == [card[form]]
 
 
-def beir(folder: Path, corpus: list[object], queries: list[object], qrels: str) -> Path:
-    (folder / "qrels").mkdir()
+Rows = Sequence[Mapping[str, object]]
+D: list[Mapping[str, object]] = [{"_id": "d", "text": "b"}]
+Q: Rows = [{"_id": "1", "text": "q"}]
+HEADER = "query-id\tcorpus-id\tscore\n"
+
+
+def beir(
+    folder: Path, qrels: str, corpus: Rows = D, queries: Rows = Q, name: str = "dev.tsv"
+) -> Path:
+    """Write a folder, and return it."""
+    (folder / "qrels").mkdir(exist_ok=True)
     (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, corpus)))
     (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
-    (folder / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\n" + qrels)
+    (folder / "qrels" / name).write_text(qrels)
     return folder
 
 
 def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) -> None:
-    corpus: list[object] = [{"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}}]
-    queries: list[object] = [{"_id": "1", "text": "q"}, {"_id": "2", "text": "not judged"}]
-    found = Beir(beir(tmp_path, corpus, queries, "1\td1\t1\n"), "dev").benchmark()
+    corpus = [{"_id": "d1", "title": "A", "text": "b", "metadata": {"x": 1}}]
+    queries = [*Q, {"_id": "2", "text": "not judged"}]
+    found = Beir(beir(tmp_path, "1\td1\t1\n", corpus, queries), "dev").benchmark()
     assert [code.text for code in found.codes] == ["A b"]
     assert [query.query_id for query in found.queries] == ["1"]
     assert found.label_origin == "beir:dev"
@@ -63,40 +82,27 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("corpus", "qrels", "message"),
     [
-        (
-            [{"_id": "d", "text": "b"}] * 2,
-            "1\td\t1\n",
-            r"corpus.jsonl:2: id 'd' is taken already by .*:1",
-        ),
+        (D * 2, "1\td\t1\n", r"corpus.jsonl:2: id 'd' is taken already by .*:1"),
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
-        ([{"_id": "d", "text": "b"}], "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
-        ([{"_id": "d", "text": "b"}], "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
-        ([{"_id": "d", "text": "b"}], "1\td\n", r"dev.tsv:2: 2 fields where query code relevance"),
-        ([{"_id": "d", "text": "b"}], "1\td\tx\n", r"dev.tsv:2: relevance is 'x', no number"),
-        ([{"_id": "d", "text": "b"}], "", r"dev.tsv judges no code as relevant"),
-        ([{"_id": "d", "text": "b"}], "1\td\t0\n", r"dev.tsv judges no code as relevant"),
+        (D, "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
+        (D, "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
+        (D, "", r"dev.tsv judges no code as relevant"),
+        (D, "1\td\t0\n", r"dev.tsv judges no code as relevant"),
     ],
 )
-def test_a_bad_folder_is_an_error(
-    tmp_path: Path, corpus: list[object], qrels: str, message: str
-) -> None:
-    folder = beir(tmp_path, corpus, [{"_id": "1", "text": "q"}], qrels)
+def test_a_bad_folder_is_an_error(tmp_path: Path, corpus: Rows, qrels: str, message: str) -> None:
+    folder = beir(tmp_path, f"{HEADER}{qrels}", corpus)
     with pytest.raises(SourceError, match=message):
         Beir(folder, "dev").benchmark()
 
 
 def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    folder = beir(tmp_path, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "")
     with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
-        Beir(folder).benchmark()
-
-
-def small(folder: Path) -> Path:
-    return beir(folder, [{"_id": "d", "text": "b"}], [{"_id": "1", "text": "q"}], "1\td\t1\n")
+        Beir(beir(tmp_path, HEADER)).benchmark()
 
 
 def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> None:
-    folder = small(tmp_path)
+    folder = beir(tmp_path, "1\td\t1\n")
     dev, train = (folder / "qrels" / f"{split}.tsv" for split in ("dev", "train"))
     assert split_of(folder) == split_of(dev) == (folder, "dev")
     train.write_bytes(dev.read_bytes())
@@ -109,7 +115,7 @@ def test_the_only_split_is_read_and_one_of_several_is_named(tmp_path: Path) -> N
 
 
 def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_path: Path) -> None:
-    folder = small(tmp_path)
+    folder = beir(tmp_path, "1\td\t1\n")
     files = [folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / "dev.tsv"]
     plain = Beir(folder, "dev").benchmark()
     for file in files:
@@ -134,18 +140,13 @@ def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> 
 
 
 FOUND = [("q1", "c1", 1.0), ("q2", "c2", 2.0)]
-HEADER = "query-id\tcorpus-id\tscore\n"
 TWO = "q1\tc1\t1\nq2\tc2\t2\n"
 
 
 def judged(folder: Path, qrels: str, name: str = "test.tsv") -> Path:
     """Write a folder of two queries and two codes with qrels."""
-    (folder / "qrels").mkdir(exist_ok=True)
-    for file, letter in (("corpus", "c"), ("queries", "q")):
-        lines = (json.dumps({"_id": f"{letter}{n}", "text": "x"}) for n in (1, 2))
-        (folder / f"{file}.jsonl").write_text("\n".join(lines))
-    (folder / "qrels" / name).write_text(qrels)
-    return folder
+    codes, queries = ([{"_id": f"{letter}{n}", "text": "x"} for n in (1, 2)] for letter in "cq")
+    return beir(folder, qrels, codes, queries, name)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +175,6 @@ def test_no_judgement_is_taken_for_a_header(tmp_path: Path, qrels: str) -> None:
         ("q1\tc9\t1,0\nq2\tc2\t1\n", r"test.tsv:1: relevance is '1,0', no number"),
         ("q1 0 c1 1\nq2 0 c2 1\n", r"test.tsv:1: 4 fields where query code relevance"),
         (f"{HEADER}{HEADER}{TWO}", r"test.tsv:2: relevance is 'score', no number"),
-        ("q1 c1 nan\nq2 c2 1\n", r"'c1' for query 'q1' is nan"),
     ],
 )
 def test_a_first_line_without_a_reading_is_an_error(
@@ -275,3 +275,84 @@ def test_a_file_of_a_folder_is_no_link_that_leads_outside(tmp_path: Path, name: 
                 Beir(folder).benchmark()
         (folder / name).unlink()
         shutil.move(place, folder / name)
+
+
+CORPUS: Rows = [
+    {"id": "c1", "title": "", "text": "def f"},
+    {"id": "c2", "title": None, "text": "def g"},
+]
+QUERIES: Rows = [{"id": "q1", "text": "sort a list"}, {"id": "q2", "text": "not judged"}]
+GRADES: Rows = [{"query-id": "q1", "corpus-id": "c1", "score": 1}]
+LAST, ASKED = "corpus/corpus-00001-of-00002", "queries/queries-00000-of-00001"
+
+
+def parquet(folder: Path, name: str, rows: Rows) -> None:
+    file = folder / f"{name}.parquet"
+    file.parent.mkdir(exist_ok=True, parents=True)
+    pq.write_table(pa.Table.from_pylist([*rows]), file)
+
+
+def task(folder: Path, grades: str = "qrels/test-00000-of-00001") -> Path:
+    parquet(folder, "corpus/corpus-00000-of-00002", CORPUS[:1])
+    parquet(folder, LAST, CORPUS[1:])
+    parquet(folder, ASKED, QUERIES)
+    parquet(folder, grades, GRADES)
+    return folder
+
+
+@pytest.mark.parametrize("grades", ["qrels/test", "data/test-00000-of-00001", "default/test"])
+def test_shards_and_folders_of_grades_are_found_as_the_hub_names_them(
+    tmp_path: Path, grades: str
+) -> None:
+    found = read(task(tmp_path, grades))
+    assert [code.code_id for code in found.codes] == ["c1", "c2"]
+    assert [query.query_id for query in found.queries] == ["q1"]
+    assert found.label_origin == "mteb:test"
+
+
+def test_ids_that_are_numbers_are_texts(tmp_path: Path) -> None:
+    parquet(tmp_path, "corpus/test", [{"_id": 7, "text": "def f"}])
+    parquet(tmp_path, "queries/test", [{"_id": 3, "text": "sort"}])
+    parquet(tmp_path, "qrels/test", [{"query-id": 3, "corpus-id": 7, "score": 2.0}])
+    (label,) = read(tmp_path).labels
+    assert (label.query_id, label.code_id, label.relevance) == ("3", "7", 2.0)
+
+
+def test_a_split_is_the_usual_one_or_named_by_its_file_and_has_its_own_corpus(
+    tmp_path: Path,
+) -> None:
+    task(tmp_path)
+    parquet(tmp_path, "qrels/dev-00000-of-00001", GRADES)
+    parquet(tmp_path, "corpus/dev", CORPUS[:1])
+    with pytest.raises(SourceError, match=r"has 2 splits: name one of"):
+        at(tmp_path)
+    assert at(tmp_path, "test").path == tmp_path
+    named = tmp_path / "qrels" / "dev-00000-of-00001.parquet"
+    found = at(named)
+    assert isinstance(found, Mteb)
+    assert (found.split, len(found.benchmark().codes)) == ("dev", 1)
+    assert find_split(tmp_path, "dev") == named
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "message"),
+    [
+        (LAST, None, r"corpus-00001-of-00002\.parquet cannot be read .*copy it again"),
+        (ASKED, QUERIES[1:], r"'q1' among them: take the qrels that belong to it"),
+        (LAST, CORPUS[:1], r"00002\.parquet:1: id 'c1' is taken already by .*00002\.parquet:1"),
+        (LAST, [{"text": "def g"}], r"00002\.parquet:1: _id: Field required"),
+    ],
+)
+def test_a_spoilt_file_is_named(tmp_path: Path, name: str, rows: Rows | None, message: str) -> None:
+    file = task(tmp_path) / f"{name}.parquet"
+    if rows is None:
+        file.write_bytes(file.read_bytes()[:40])
+    else:
+        parquet(tmp_path, name, rows)
+    with pytest.raises(SourceError, match=message):
+        read(tmp_path)
+
+
+def test_a_folder_of_something_else_is_none(tmp_path: Path) -> None:
+    parquet(tmp_path, "corpus/test", CORPUS)
+    assert Mteb.at(tmp_path, "test") is None

@@ -1,7 +1,6 @@
 """Laws of DeepCS's published data, made small."""
 
 import json
-import os
 import pickle
 from collections.abc import Sequence
 from itertools import chain
@@ -15,6 +14,7 @@ from infra.errors import SourceError
 from infra.languages import languages
 from tasks.inputs.formats import find_split, read_pairs
 from tasks.inputs.pairs import Pairs
+from tests.tasks.sources.examples import Touches
 
 h5py: Any = pytest.importorskip("h5py", reason="the extra 'deepcs' is not installed")
 
@@ -67,12 +67,7 @@ def test_vocabularies_may_be_pickles_which_run_nothing(tmp_path: Path) -> None:
         file.unlink()
     assert read_pairs(tmp_path / "train.desc.h5") == expected
     canary = tmp_path / "canary"
-
-    class Runs:
-        def __reduce__(self) -> tuple[Any, tuple[str]]:
-            return os.system, (f"touch {canary}",)
-
-    (tmp_path / "vocab.desc.pkl").write_bytes(pickle.dumps({"a": Runs()}))
+    (tmp_path / "vocab.desc.pkl").write_bytes(pickle.dumps({"a": Touches(canary)}))
     with pytest.raises(SourceError, match=r"vocab\.desc\.pkl: .* is refused"):
         read_pairs(tmp_path / "train.desc.h5")
     assert not canary.exists()

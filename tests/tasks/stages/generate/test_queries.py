@@ -38,7 +38,7 @@ from tasks.stages.collect import collect_source
 from tasks.stages.generate.queries import Written, is_unwritten, write_queries, writing_plan
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.world import rule
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_whole
 
 FUNCTIONS = {
     "double": ("twice a number", "How do I get twice a number?"),

@@ -14,7 +14,7 @@ from infra.identity import RecipeId
 from infra.records import Criterion
 from infra.store import Database, annotations, recipes, samples
 from infra.store.samples import Sample, final_labels
-from tasks.inputs.truth import read_truth
+from tasks.inputs.pairs import read_truth
 from tasks.stages.label.agents import _scores, agents_beside_people, write_truth
 from tasks.stages.label.guidelines import guidelines
 from tasks.stages.label.sample import Drawing, sample_candidates

@@ -1,17 +1,23 @@
-"""Export of a benchmark as a task of MTEB (Muennighoff et al. 2023), in memory and as files.
+"""Benchmarks as other tools read them: BEIR's folders, and tasks of mteb in memory and as files.
 
-``mteb`` is no dependency of the pipeline: ``pip install 'cosqa-plus[interchange]'`` brings it. Then
+BEIR is Thakur et al. 2021 (arXiv 2104.08663), mteb Muennighoff et al. 2023. The package ``mteb`` is
+no dependency of the pipeline: ``pip install 'cosqa-plus[interchange]'`` brings it. Then
 ``mteb.evaluate(model, mteb_task(benchmark))`` scores any of its models, CoIR's among them, on a
 benchmark that is on no hub. `mteb_files` has the hub's names, for who puts it there.
 """
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from infra.errors import PublishError
+from infra.records import Code, Query
 from tasks.benchmarks.benchmark import Benchmark, columns_of
+from tasks.benchmarks.splits import SPLITS
+from tasks.benchmarks.trec import write_lines
 
 if TYPE_CHECKING:
     from mteb import AbsTask
@@ -133,3 +139,39 @@ def _relevant(benchmark: Benchmark) -> dict[str, dict[str, int]]:
             )
         relevant.setdefault(label.query_id, {})[label.code_id] = max(int(label.relevance), 0)
     return {query: grades for query, grades in sorted(relevant.items()) if any(grades.values())}
+
+
+def write_beir(benchmark: Benchmark, folder: Path) -> None:
+    """Write ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/test.tsv``, sorted by id.
+
+    Where the queries are split, ``qrels/`` has a file for each part.
+    """
+    (folder / "qrels").mkdir(parents=True)
+    columns = columns_of(benchmark)
+    corpus = (
+        {"_id": code.code_id, "title": "", "text": code.text, **_metadata(code)}
+        for code in columns.codes.ordered()
+    )
+    write_lines(folder / "corpus.jsonl", map(_json_line, corpus))
+    questions = (
+        {"_id": query.query_id, "text": query.text, **_metadata(query)}
+        for query in columns.queries.ordered()
+    )
+    write_lines(folder / "queries.jsonl", map(_json_line, questions))
+    parts: dict[str, list[str]] = {part: [] for part in (SPLITS if benchmark.splits else ["test"])}
+    for label in columns.labels.ordered():
+        line = f"{label.query_id}\t{label.code_id}\t{label.relevance:.12g}"
+        parts[benchmark.splits.get(label.query_id, "test")].append(line)
+    for part, lines in parts.items():
+        header = "query-id\tcorpus-id\tscore"
+        write_lines(folder / "qrels" / f"{part}.tsv", [header, *lines])
+
+
+def _metadata(record: Query | Code) -> dict[str, dict[str, str]]:
+    """Return BEIR's ``metadata``: split, source, language, licence and address where known."""
+    known = {name: getattr(record, name) for name in sorted(record.added) if getattr(record, name)}
+    return {"metadata": known} if known else {}
+
+
+def _json_line(row: Mapping[str, object]) -> str:
+    return json.dumps(row, ensure_ascii=False)

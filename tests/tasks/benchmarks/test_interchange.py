@@ -12,7 +12,7 @@ from infra.errors import PublishError
 from infra.records import Code, Label, Query
 from infra.settings import SourceSettings
 from tasks.benchmarks import Benchmark, qrels_of, write_benchmark, write_run
-from tasks.benchmarks.mteb import code_languages, mteb_task
+from tasks.benchmarks.interchange import code_languages, mteb_task
 from tasks.benchmarks.runs import Rankings
 from tasks.inputs.formats.beir import Beir
 from tasks.inputs.trec import read_run
@@ -20,7 +20,7 @@ from tasks.metrics import evaluate, mean
 from tasks.retrievers import retrievers
 from tasks.sources import open_source
 from tests.fakes.benchmarks import people_benchmark
-from tests.tasks.sources.reading import read_whole
+from tests.tasks.sources.examples import read_whole
 
 ROUNDED = 5  # places, to which both evaluators round means
 MTEB = {"NDCG@10": "ndcg_at_10", "MAP@100": "map_at_100", "Recall@10": "recall_at_10"} | {
@@ -84,6 +84,10 @@ def benchmark() -> Benchmark:
     )
 
 
+def ranked(of: Benchmark) -> Rankings:
+    return retrievers.get("bm25")().rank(of.queries, of.codes, 8)
+
+
 def means(rankings: Rankings, of: Benchmark, *names: str) -> dict[str, float]:
     scores = evaluate(rankings, qrels_of(of.labels), names)
     return {name: round(mean(values.values()), ROUNDED) for name, values in scores.items()}
@@ -119,19 +123,19 @@ def check_beir(rankings: Rankings, of: Benchmark, folder: Path) -> None:
 
 def test_mteb_scores_a_run_as_we_do() -> None:
     of = benchmark()
-    check_mteb(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of)
+    check_mteb(ranked(of), of)
 
 
 def test_beir_scores_a_run_on_our_export_as_we_do(tmp_path: Path) -> None:
     of = benchmark()
-    check_beir(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of, tmp_path)
+    check_beir(ranked(of), of, tmp_path)
 
 
 def test_a_folder_that_was_taken_in_scores_as_the_benchmark_that_went_out(tmp_path: Path) -> None:
     of = benchmark()
     write_benchmark(of, tmp_path / "export")
     back = Beir(tmp_path / "export" / "beir").benchmark()
-    rankings = retrievers.get("bm25")().rank(of.queries, of.codes, 8)
+    rankings = ranked(of)
     assert means(rankings, back, *MTEB) == means(rankings, of, *MTEB)
 
 
@@ -163,7 +167,7 @@ def test_mteb_loads_and_scores_code_of_all_languages_that_are_read() -> None:
         for code, name in zip(of.codes, names, strict=True)
     ]
     of = of.model_copy(update={"codes": tuple(codes)})
-    check_mteb(retrievers.get("bm25")().rank(of.queries, of.codes, 8), of)
+    check_mteb(ranked(of), of)
     task = mteb_task(of)
     six = {f"{name}-Code" for name in ("go", "java", "javascript", "php", "python", "ruby")}
     assert set(task.metadata.eval_langs) == {"eng-Latn", "rust-Code", *six}
