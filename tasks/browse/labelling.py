@@ -28,8 +28,8 @@ from tasks.browse.holders import HeldError, Hold, Holders
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
 from tasks.reports.document import Figure
 from tasks.reports.labels import agreement_figure, answers_figure
-from tasks.stages.label.guidelines import grades_of, guidelines
 from tasks.stages.label.results import LabelResults, disagreements, label_results
+from tasks.stages.label.sheets import grades_of, guidelines
 from tasks.stages.sandbox import run_programs
 
 _MOST_NAME, _MOST_NOTE, _MOST_PROGRAM = 100, 10_000, 100_000

@@ -25,8 +25,8 @@ from tasks.runtime.checked import check
 from tasks.runtime.input_checks import check_source
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.gold import count_questions, gold_questions
+from tasks.stages.annotate.monitor import store_annotations
 from tasks.stages.annotate.shard import judge_pairs
-from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.preflight import annotation_plan
 from tasks.statistics.intervals import wilson_interval
 

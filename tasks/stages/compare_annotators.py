@@ -35,12 +35,10 @@ from tasks.inputs.truth import TruePair, read_truth
 from tasks.reports.document import Block, Document, KeyValues, Table
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
-from tasks.runtime.progress import Progress, progress
+from tasks.runtime.progress import Progress, get_run_logger, progress
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import get_run_logger
+from tasks.stages.annotate.monitor import UnlabelledPairs, store_annotations
 from tasks.stages.annotate.shard import Judged, judge_pairs
-from tasks.stages.annotate.unlabelled import UnlabelledPairs
-from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.intervals import wilson_interval
 

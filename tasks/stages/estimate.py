@@ -25,10 +25,9 @@ from tasks.reports.text import counted, visible
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_estimate
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import FileReference
-from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.embed import encoder_key
-from tasks.stages.vectors import TextVectors
+from tasks.stages.vectors import TextVectors, encoder_key
 
 PAGE, FIGURES = "estimate.html", "estimate.json"
 _VERSION = "6"  # to be raised when the same input is to give other figures

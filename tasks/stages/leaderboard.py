@@ -44,8 +44,8 @@ from tasks.reports.speed import Speed
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.runtime.progress import get_run_logger
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
 from tasks.stages.vectors import BenchmarkVectors, Encoding

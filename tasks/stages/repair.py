@@ -36,10 +36,10 @@ from tasks.reports.repair import (
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import SearchReference
-from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.benchmark import content_ids
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.answers import StoredAnnotations
 from tasks.stages.coverage import labels_by
 from tasks.stages.labels import label_recipes

@@ -29,8 +29,8 @@ from tasks.reports.run import (
 )
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.gold import stored_gold_counts
 from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key

@@ -38,9 +38,8 @@ from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, components, identity, steps_of
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.runtime.references import FileReference
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors, Encoding
 
 _METRICS = (*STANDARD, *USUAL_METRICS)

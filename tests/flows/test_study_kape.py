@@ -22,8 +22,8 @@ from infra.settings import SearchSettings, Settings
 from tasks.estimation.study import study_figures
 from tasks.estimation.study_figures import StudyFigures
 from tasks.inputs.formats.pair_files import NOT_RELEVANT
-from tasks.stages.embed import KINDS
 from tasks.stages.study.kape import read_kape_report
+from tasks.stages.vectors import KINDS
 from tests.flows.estimation import (
     embedded,
     open_store,

@@ -30,8 +30,8 @@ from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.caching import MODEL_AWAY, StageRetry, stage
+from tasks.runtime.progress import hear_libraries, run_logger, send_logs
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import hear_libraries, run_logger, send_logs
 
 if TYPE_CHECKING:
     from tasks.stages.annotate.ledger_actor import LedgerHandle, RemoteLedger

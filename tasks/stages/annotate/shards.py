@@ -26,17 +26,14 @@ from infra.store.pending import pairs_in
 from tasks.reports.run import contradictions
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage, task_of
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress, run_logger
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
-from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.gold import ENOUGH, known_labels, mix_questions
 from tasks.stages.annotate.ledger_actor import LedgerHandle, RunBudget
-from tasks.stages.annotate.monitor import ProgressMonitor
-from tasks.stages.annotate.plan import AnnotationPlan
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.monitor import ProgressMonitor, store_annotations
+from tasks.stages.annotate.plan import AnnotationPlan, AnnotationRun
 from tasks.stages.annotate.shard import WIRE_S, Judged, Shard, annotate_shard, shards_for
-from tasks.stages.annotate.writer import store_annotations
 
 _POLL_S = 0.25
 _REFRESH_S = 2.0

@@ -24,7 +24,7 @@ from tasks.reports.document import Document, Table
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
 from tasks.runtime.input_checks import check_challenge
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.progress import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.scoring import Run

@@ -29,9 +29,8 @@ from tasks.ranking.fusion import fuse
 from tasks.ranking.methods import components, identity, rank_vectors
 from tasks.retrievers import retrievers
 from tasks.runtime.caching import VECTORS_AWAY, stage
-from tasks.stages.embed import Embedding, embed_stored
 from tasks.stages.scoring import Run
-from tasks.stages.vectors import TextVectors, stored_vectors
+from tasks.stages.vectors import Embedding, TextVectors, embed_stored, stored_vectors
 
 _TAG_DIGITS = 16
 

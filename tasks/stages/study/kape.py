@@ -19,9 +19,8 @@ from tasks.reports.kape import KapeReport, kape_document
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_kape
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.runtime.references import FileReference
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import TextVectors
 
 PAGE, REPORT = "kape.html", "kape.json"

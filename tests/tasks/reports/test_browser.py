@@ -16,7 +16,7 @@ from tests.browser import open_page
 from tests.fakes.estimations import estimation_report
 from tests.fakes.kape_study import kape_report
 from tests.fakes.reports import hostile_judgement, hostile_report
-from tests.tasks.reports.leaderboard.cases import leaderboard
+from tests.tasks.reports.cases import leaderboard
 
 pytestmark = pytest.mark.browser
 

@@ -19,7 +19,7 @@ from tasks.reports.leaderboard import (
 )
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.speed import Speed
-from tests.tasks.reports.leaderboard.cases import benchmark, leaderboard, run, scores
+from tests.tasks.reports.cases import benchmark, leaderboard, run, scores
 
 
 def test_methods_stand_by_their_mean_and_equal_ones_by_name() -> None:

@@ -1,4 +1,5 @@
-"""Laws of label sets: the majority of rounds, written answers beside it, and people's labels.
+"""Laws of label sets and of benchmarks made of them: the majority of rounds, written answers beside
+it, people's labels, the code base and the split.
 
 Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.pipeline`.
 """
@@ -7,18 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from infra.ids import PairKey
-from infra.records import GivenVote, Label
+from infra.collected import Collected, StoredCollection
+from infra.ids import PairKey, SearchId
+from infra.records import Candidate, Code, GivenVote, Label, Query, SourceInfo
 from infra.settings import PublishSettings
-from infra.store import Database, benchmarks, generated, samples
+from infra.store import Database, benchmarks, candidates, corpus, generated, samples
 from infra.store.samples import Sample
 from infra.store.votes import record_votes
 from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.label.sample import Drawing, items_of, sample_candidates
-from tasks.stages.labels import labelled_benchmark, labels_of_agents
+from tasks.stages.labels import LabelSet, labelled_benchmark, labels_of_agents, with_split
 from tasks.stages.publish import nothing_exported
+from tests.fakes.stores import store_like
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -28,6 +31,11 @@ from tests.tasks.stages.generate.world import (
     label,
     said,
 )
+
+INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+ASKED = tuple(Query.of(text) for text in ("sort a list", "parse a date"))
+CODED = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(5))
+BY_ID = sorted(CODED, key=lambda code: code.code_id)
 
 
 def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark:
@@ -182,3 +190,59 @@ def test_where_nobody_labelled_there_is_no_benchmark_of_people(tmp_path: Path) -
     assert not labelled_benchmark(database, labels, settings).labels
     told = str(nothing_exported(database, [labels], settings, "c"))
     assert "no pair of it has a majority of people: `cosqa label sample`" in told
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
+    labels = (
+        Label(query_id=ASKED[0].query_id, code_id=CODED[0].code_id, origin="people", relevance=1),
+        Label(query_id=ASKED[1].query_id, code_id=CODED[4].code_id, origin="people", relevance=0),
+    )
+    content = Collected(info=INFO, queries=ASKED, codes=CODED, labels=labels)
+    corpus.replace_collections(database, "print", {"c": content, "d": content}, annotated="c")
+    found = [
+        Candidate(
+            query_id=query.query_id, code_id=code.code_id, rank=1, similarity=0.5, by_encoder={}
+        )
+        for query, code in ((ASKED[0], CODED[1]), (ASKED[1], CODED[2]))
+    ]
+    candidates.record_search(database, SearchId("s"), "c", ["minilm"], 1)
+    candidates.add_candidates(database, SearchId("s"), found)
+
+
+def labels_of(collection: str, *searches: str) -> LabelSet:
+    stored = StoredCollection(
+        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True, input_digest=""
+    )
+    ids = tuple(SearchId(search) for search in searches)
+    return LabelSet(collection=stored, origin="people", name=collection, searches=ids)
+
+
+def test_the_code_base_is_the_collection_or_the_candidates_with_the_labelled_codes(
+    database: Database,
+) -> None:
+    whole = labelled_benchmark(database, labels_of("c", "s"), PublishSettings())
+    assert (whole.codes, whole.code_base) == (BY_ID, "collection")
+    settings = PublishSettings(code_base="candidates")
+    union = labelled_benchmark(database, labels_of("c", "s"), settings)
+    found = [code for code in BY_ID if code != CODED[3]]
+    assert (union.codes, union.code_base) == (found, "candidates")
+    assert union.labels == whole.labels
+
+
+def test_a_collection_without_candidates_keeps_all_its_codes(database: Database) -> None:
+    settings = PublishSettings(code_base="candidates")
+    whole = labelled_benchmark(database, labels_of("d"), settings)
+    assert (whole.codes, whole.code_base) == (BY_ID, "collection")
+
+
+def test_the_queries_are_split_when_asked_for(database: Database) -> None:
+    settings = PublishSettings(split="8:1:1")
+    whole = labelled_benchmark(database, labels_of("c"), settings)
+    assert with_split(whole, PublishSettings()) is whole
+    benchmark = with_split(whole, settings)
+    assert benchmark.splits == {query.query_id: "test" for query in ASKED}

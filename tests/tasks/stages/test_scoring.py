@@ -35,7 +35,6 @@ from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate
 from tasks.runtime.caching import Parameters
 from tasks.stages import leaderboard
-from tasks.stages.embed import Embedding, encoder_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import (
     OpenBenchmark,
@@ -45,9 +44,10 @@ from tasks.stages.scoring import (
     open_benchmark,
     score_method,
 )
+from tasks.stages.vectors import Embedding, encoder_key
 from tests.fakes.stores import empty_store
 from tests.fakes.vectors import add_file
-from tests.tasks.reports.leaderboard.cases import benchmark as toy
+from tests.tasks.reports.cases import benchmark as toy
 
 
 @pytest.fixture(autouse=True)
