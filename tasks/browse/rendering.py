@@ -29,14 +29,7 @@ _FIRST = "pairs"
 
 
 def html_of(page: Page, snapshot: Snapshot, link: Link, **more: Any) -> str:  # noqa: ANN401
-    """Return a page.
-
-    Args:
-        page: What it shows.
-        snapshot: What it was read from.
-        link: Makes the addresses of other pages.
-        more: What else templates know, such as who labels.
-    """
+    """Return a page, whose template knows ``more`` too, such as who labels."""
     template = _environment().get_template(f"{page.template}.html.jinja")
     known = {"live": False, "labels": False, "csrf": "", **more}
     return template.render(page.shown, snapshot=snapshot, link=link, page=page.template, **known)

@@ -111,13 +111,6 @@ def embed_batches(
     at once, so that memory stays bounded. One that Ray has not placed yet gets none, and may be
     placed on a node that joins. Ray restarts one that dies, with the batches that it had.
 
-    Args:
-        encoder: Name of an encoder.
-        batches: The texts of each batch, and whether they are queries or codes.
-        texts: Number of all texts.
-        settings: Number of actors and size of batches.
-        ray_settings: How long none may be placed before a warning is logged.
-
     Raises:
         EncoderError: The encoder cannot be loaded, or failed.
         EncoderUnavailableError: An actor keeps dying, or none will ever find room.
@@ -269,10 +262,6 @@ def train_on_ray(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> 
     """Train on Ray; the model is saved in the job's folder, which all nodes mount.
 
     Where the worker dies, another run of the same job resumes from its last checkpoint.
-
-    Args:
-        job: The job.
-        emit: Takes the progress.
 
     Raises:
         EncoderUnavailableError: The worker died.

@@ -107,7 +107,6 @@ def _search(
     settings: SearchSettings,
     bar: Progress,
 ) -> None:
-    """Store the candidates of queries."""
     collection, names = search.collection, settings.encoders
     code_ids = pa.array(corpus.code_ids(database, collection), pa.string())
 

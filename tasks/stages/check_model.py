@@ -45,11 +45,7 @@ def check_judge(
 ) -> None:
     """Let a model judge the questions, and tell how it goes, its figures and what a run takes.
 
-    Args:
-        settings: The agents, their model, and the store that keeps what they say.
-        recipe: Their recipe.
-        run_pairs: Number of pairs of that run; None takes those that are pending.
-        tell: Takes the lines.
+    The run is of so many pairs, else of those that are pending.
 
     Raises:
         GoldQuestionError: The model is not better than chance, repeats itself or does not answer.

@@ -243,9 +243,7 @@ def alpha_with_people(
 ) -> float | None:
     """Return Krippendorff's alpha, nominal, with people as coders and maybe an annotator.
 
-    Args:
-        truth: The pairs with people's labels.
-        labels: The annotator's labels of the pairs, None where undecided; none without annotator.
+    The annotator's label of an undecided pair is None.
     """
     names = sorted({name for item in truth for name in item.by_people})
     coders = [[item.by_people.get(name) for item in truth] for name in names]

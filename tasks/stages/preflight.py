@@ -184,7 +184,6 @@ def check_annotators(
 
 
 def _with_keys(settings: Settings) -> Settings:
-    """Return the settings with keys that are in Prefect's blocks."""
     for name, section in (("llm", settings.llm), ("encoder", settings.encoder)):
         if section.api_key_block and not section.api_key:
             key = _secret(name, section.api_key_block)

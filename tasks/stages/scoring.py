@@ -108,10 +108,7 @@ def open_exports(published: Sequence[Published], answers: Path | None) -> list[O
 def open_benchmark(database: Database, folder: Path, answers: Path | None = None) -> OpenBenchmark:
     """Return the benchmark in a folder, and store its reference once the content is verified.
 
-    Args:
-        database: The store.
-        folder: The benchmark.
-        answers: File of the answers that it has sealed.
+    ``answers`` is the file of those that it has sealed.
     """
     check_folder(folder)
     folder = folder.resolve()

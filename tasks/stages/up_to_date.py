@@ -39,12 +39,7 @@ class Done(NamedTuple):
 
 
 def found_done(command: str, ready: ValidatedInputs) -> Done | None:
-    """Return the result of a command with nothing to do, None where it may have work to do.
-
-    Args:
-        command: The flow's name.
-        ready: The checked inputs.
-    """
+    """Return the result of a command with nothing to do, None where it may have work to do."""
     settings, database = ready.settings, ready.database
     try:
         source = collected_source(ready)

@@ -128,14 +128,7 @@ def forget_lost_files(work: Embedding, kind: Kind) -> None:
 
 
 def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, str]) -> None:
-    """Embed and store vectors of texts, which need not be in a collection.
-
-    Args:
-        work: The store, the encoder and the cluster.
-        name: The collection or benchmark of the texts, for the progress in the UI.
-        kind: Queries or codes.
-        text_of: Id → text.
-    """
+    """Embed and store vectors of texts, which need not be in a collection; ``name`` is theirs."""
 
     def read(some: vectors.Ids) -> list[str]:
         return [text_of[item] for item in some.to_pylist()]
@@ -205,23 +198,21 @@ def _missing(
     return ids.filter(stored.is_missing)
 
 
+@dataclass(frozen=True)
 class TextVectors:
     """The vectors of any texts by any encoder, found in the store by the texts' content.
 
-    Args:
+    Attributes:
         name: The benchmark of the texts, for the progress in the UI.
         database: The store.
         settings: Number of actors and size of batches, for missing vectors.
         ray: The cluster that computes missing vectors.
     """
 
-    def __init__(
-        self, name: str, database: Database, settings: EncoderSettings, ray: RaySettings
-    ) -> None:
-        self._name = name
-        self._database = database
-        self._settings = settings
-        self._ray = ray
+    name: str
+    database: Database
+    settings: EncoderSettings
+    ray: RaySettings
 
     def load(self, encoder: str, kind: Kind, texts: Sequence[str]) -> Vectors:
         """Return (n, d) vectors of these texts; missing ones are computed and stored."""
@@ -238,16 +229,16 @@ class TextVectors:
             ids: (n,) identities of the texts.
             text_at: Returns the text at a position.
         """
-        work = Embedding(self._database, encoder, self._settings, self._ray)
+        work = Embedding(self.database, encoder, self.settings, self.ray)
         forget_lost_files(work, kind)
         key = encoder_key(encoder)
-        stored = StoredVectors(self._database, key, kind, ids)
+        stored = StoredVectors(self.database, key, kind, ids)
         missing = np.flatnonzero(stored.is_missing).tolist()
         if not missing:
             return stored
         at = {ids[row].as_py(): row for row in missing}
-        embed_texts(work, self._name, kind, {item: text_at(row) for item, row in at.items()})
-        return StoredVectors(self._database, key, kind, ids).require_all(self._name)
+        embed_texts(work, self.name, kind, {item: text_at(row) for item, row in at.items()})
+        return StoredVectors(self.database, key, kind, ids).require_all(self.name)
 
     def load_pairs(self, encoder: str, pairs: Pairs) -> PairVectors:
         """Return the vectors of pairs, as `load` does."""
@@ -261,14 +252,7 @@ class TextVectors:
 
 
 class BenchmarkVectors:
-    """The vectors of a benchmark's queries and codes by any encoder.
-
-    Args:
-        benchmark: The benchmark.
-        database: The store.
-        settings: Number of actors and size of batches, for missing vectors.
-        ray: The cluster that computes missing vectors.
-    """
+    """The vectors of a benchmark's queries and codes by any encoder."""
 
     def __init__(
         self, benchmark: Benchmark, database: Database, settings: EncoderSettings, ray: RaySettings
@@ -356,11 +340,6 @@ def open_codes(database: Database, collection: str, encoders: Sequence[str]) -> 
     A position is that of the code's id in `corpus.code_ids`, which is in ascending order; they
     ascend within a block. Each stands in one block; blocks come in any order. The vectors are
     mapped from files: they are not to be written to.
-
-    Args:
-        database: The store.
-        collection: The collection.
-        encoders: Names of encoders.
     """
     ids = vectors.member_ids(database, [collection], "code")
     stored = {name: stored_vectors(database, collection, name, "code", ids) for name in encoders}

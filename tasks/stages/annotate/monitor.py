@@ -22,13 +22,6 @@ _LONGEST_REASON = 200
 class ProgressMonitor:
     """Counts the annotations of a round, and shows them while it goes on and at its end.
 
-    Args:
-        plan: The pairs of the round.
-        ledger: The model's, with the run's budget.
-        known: Keys of gold questions → their known labels.
-        gold_limit: Largest share of gold questions that may be judged wrongly.
-        bar: The progress bar.
-
     Attributes:
         arrived: Number of pairs whose annotations have arrived.
         alarm: The error that ends the round, since too many gold questions are judged wrongly.

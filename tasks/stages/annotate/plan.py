@@ -381,7 +381,6 @@ def spending_of(
 def _gold_of(
     database: Database, of_round: PendingRound, pairs: int, committee: CommitteeSettings
 ) -> list[GoldQuestion]:
-    """Return the gold questions of a round over a number of pairs."""
     if committee.llm.is_recorded:  # they are none of the recorded pairs
         return []
     known = known_labels(database)

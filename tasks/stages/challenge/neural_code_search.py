@@ -114,9 +114,8 @@ def _named(method: str) -> str:
 def _first(file: Path) -> dict[str, list[str]]:
     """Return query → its first codes, best first."""
     found: dict[str, list[str]] = defaultdict(list)
-    for query, code, _ in read_run(file).rows():
-        if len(found[query]) < DEEPEST:
-            found[query].append(code)
+    for query, code, _ in read_run(file).cut(DEEPEST).rows():
+        found[query].append(code)
     return found
 
 

@@ -75,14 +75,7 @@ def open_search(
 ) -> Search:
     """Return a search, whose queries are written to its folder; of equal ones the first counts.
 
-    Other queries or another depth have another folder.
-
-    Args:
-        collection: The collection of the codes.
-        queries: The file that the queries are from, which names the search.
-        texts: The queries.
-        depth: The most codes of a query.
-        outputs: The folder of all outputs.
+    Other queries or another depth have another folder. The file of the queries names the search.
     """
     distinct = {query.query_id: query.text for query in map(Query.of, texts)}
     digest = mark("asked", str(depth), *distinct)

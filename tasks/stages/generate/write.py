@@ -7,7 +7,7 @@ are worked on at once.
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -58,177 +58,6 @@ Work = tuple[Query, Sequence[GeneratedCode]]
 State = Literal["confirmed", "waiting", "given up", "open"]
 
 Item = TypeVar("Item")
-
-
-class Generated(Record):
-    """The answers that a run wrote.
-
-    Attributes:
-        verified: Number of verified answers.
-        refused: Number of answers that the agents refused.
-        failed: Number of queries that were not answered, for want of a readable reply or a box.
-        sheet: The sheet of all answers that wait for people; None where none waits.
-    """
-
-    verified: int = 0
-    refused: int = 0
-    failed: int = 0
-    sheet: Path | None = None
-
-
-def verifying_committee(
-    committee: CommitteeSettings, configuration: Configuration
-) -> CommitteeSettings:
-    """Return the committee that verifies answers."""
-    require_writer(committee.llm)
-    chosen = {"configuration": configuration, "evidence": "all", "rounds": 1}
-    return replace(committee, annotation=committee.annotation.model_copy(update=chosen))
-
-
-@stage(
-    "generate-codes",
-    "write answers to queries of {source.main.name} by {committee.llm.model}",
-    retries=MODEL_AWAY,
-)
-def generate_codes(
-    database: Database,
-    source: CollectedSource,
-    committee: CommitteeSettings,
-    generation: GenerationSettings,
-) -> Generated:
-    """Write and verify answers to the queries without a match that have none yet."""
-    recipe = current_recipe(committee)
-    body = recipe_of(committee, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body})
-    work = _work(database, source, committee, generation)
-    collection = source.main.name
-    writer = AnswerWriter(database, collection, committee, generation, recipe.recipe_id)
-    with progress(artifact_key("generation", collection), "queries worked on", len(work)) as bar:
-        found = asyncio.run(writer.answer_all(work, bar.advance))
-    get_run_logger().info(
-        "%s answers verified, %s refused, %s queries failed",
-        f"{found.verified:,}", f"{found.refused:,}", f"{found.failed:,}",
-    )  # fmt: skip
-    return found
-
-
-def _work(
-    database: Database,
-    source: CollectedSource,
-    committee: CommitteeSettings,
-    generation: GenerationSettings,
-) -> list[Work]:
-    """Return the queries to answer, with the answers that were written to them before."""
-    collection = source.main.name
-    answers = answers_by_query(database, collection)
-    query_of = {query.query_id: query for query in corpus.load_queries(database, collection)}
-    wanted = [
-        query
-        for query in queries_without_match(database, source)
-        if state_of(answers.get(query, ()), committee.llm.model, generation.max_tries) == "open"
-    ]
-    drawn = Draw(generation.limit, committee.annotation.seed).of(wanted)
-    return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
-
-
-class AnswerWriter:
-    """Writes answers to several queries at once, and stores each as it comes."""
-
-    def __init__(
-        self,
-        database: Database,
-        collection: str,
-        committee: CommitteeSettings,
-        generation: GenerationSettings,
-        recipe_id: str,
-    ) -> None:
-        self._database = database
-        self._collection = collection
-        self._chosen = committee
-        self._generation = generation
-        self._recipe_id = recipe_id
-        info, _ = corpus.load_source(database, collection)
-        self._snippets = _SNIPPETS in info.name.split("+")
-        self._storing = asyncio.Lock()  # DuckDB opens one file in one thread at a time
-        self._counts: Counter[str] = Counter()
-        self._failed_in_a_row = 0
-
-    async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> Generated:
-        """Answer queries, and return the counts; call ``advance`` after each query.
-
-        Raises:
-            LanguageModelError: The run ended early; answers in flight are stored.
-        """
-        chosen = self._chosen
-        ledger = journal_ledger(self._database.settings, chosen.llm)
-        sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
-        model = build_model(chosen.llm, ledger)
-        committee = build_committee(model, chosen, self._recipe_id, sandbox)
-
-        async def ask(item: Work) -> None:
-            await self._answer(item[0], list(item[1]), model, committee)
-
-        try:
-            await ask_each(work, ask, self._generation.concurrency, advance)
-        finally:
-            await committee.close()
-            await sandbox.close()
-        return Generated.model_validate(self._counts)
-
-    async def _answer(
-        self,
-        query: Query,
-        answers: list[GeneratedCode],
-        model: LanguageModel,
-        committee: Committee,
-    ) -> None:
-        """Write answers until one is verified or no try is left, and count them."""
-        asked, tries = self._chosen.llm.model, self._generation.max_tries
-        try:
-            while state_of(answers, asked, tries) == "open":
-                # A person's reason comes before the agents'.
-                refused = [RefusedCode(item.code, item.notes or item.reason) for item in answers]
-                written = await written_answer(
-                    query, refused[-tries:], model, committee, snippets=self._snippets
-                )
-                if written is None:
-                    raise ModelUnavailableError(f"{asked} wrote no code")
-                answer = self._answer_of(query, len(answers), written)
-                async with self._storing:
-                    await asyncio.to_thread(self._store, answer, written)
-                answers.append(answer)
-                self._counts[written.status] += 1
-            self._failed_in_a_row = 0
-        except (RunStopError, ModelRefusedError):
-            raise
-        except LanguageModelError as error:
-            self._counts["failed"] += 1
-            self._failed_in_a_row += 1
-            run_logger(__name__).warning("query %s is not answered: %s", query.query_id, error)
-            if self._failed_in_a_row >= self._chosen.annotation.stop_after_failures:
-                raise ModelUnavailableError(
-                    f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
-                    "written answers are stored: remove the cause and run the same command again"
-                ) from error
-
-    def _answer_of(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
-        return GeneratedCode(
-            collection=self._collection,
-            query_id=query.query_id,
-            query=query.text,
-            ordinal=ordinal,
-            code_id=written.code.code_id,
-            code=written.code.text,
-            model=self._chosen.llm.model,
-            recipe_id=self._recipe_id,
-            status=written.status,
-            reason=written.reason,
-        )
-
-    def _store(self, answer: GeneratedCode, written: WrittenAnswer) -> None:
-        if written.annotation:
-            store_annotations(self._database, [written.annotation])
-        generated.add_answers(self._database, [(answer, written.calls)])
 
 
 class GenerationPlan(Record):
@@ -350,3 +179,171 @@ async def ask_each(
     await asyncio.gather(*(take() for _ in range(at_once)))
     if errors:
         raise errors[0]
+
+
+class Generated(Record):
+    """The answers that a run wrote.
+
+    Attributes:
+        verified: Number of verified answers.
+        refused: Number of answers that the agents refused.
+        failed: Number of queries that were not answered, for want of a readable reply or a box.
+        sheet: The sheet of all answers that wait for people; None where none waits.
+    """
+
+    verified: int = 0
+    refused: int = 0
+    failed: int = 0
+    sheet: Path | None = None
+
+
+def verifying_committee(
+    committee: CommitteeSettings, configuration: Configuration
+) -> CommitteeSettings:
+    """Return the committee that verifies answers."""
+    require_writer(committee.llm)
+    chosen = {"configuration": configuration, "evidence": "all", "rounds": 1}
+    return replace(committee, annotation=committee.annotation.model_copy(update=chosen))
+
+
+@stage(
+    "generate-codes",
+    "write answers to queries of {source.main.name} by {committee.llm.model}",
+    retries=MODEL_AWAY,
+)
+def generate_codes(
+    database: Database,
+    source: CollectedSource,
+    committee: CommitteeSettings,
+    generation: GenerationSettings,
+) -> Generated:
+    """Write and verify answers to the queries without a match that have none yet."""
+    recipe = current_recipe(committee)
+    body = recipe_of(committee, recipe.sandbox)
+    recipes.record_recipes(database, {recipe.recipe_id: body})
+    work = _work(database, source, committee, generation)
+    collection = source.main.name
+    writer = AnswerWriter(database, collection, committee, generation, recipe.recipe_id)
+    with progress(artifact_key("generation", collection), "queries worked on", len(work)) as bar:
+        found = asyncio.run(writer.answer_all(work, bar.advance))
+    get_run_logger().info(
+        "%s answers verified, %s refused, %s queries failed",
+        f"{found.verified:,}", f"{found.refused:,}", f"{found.failed:,}",
+    )  # fmt: skip
+    return found
+
+
+def _work(
+    database: Database,
+    source: CollectedSource,
+    committee: CommitteeSettings,
+    generation: GenerationSettings,
+) -> list[Work]:
+    """Return the queries to answer, with the answers that were written to them before."""
+    collection = source.main.name
+    answers = answers_by_query(database, collection)
+    query_of = {query.query_id: query for query in corpus.load_queries(database, collection)}
+    wanted = [
+        query
+        for query in queries_without_match(database, source)
+        if state_of(answers.get(query, ()), committee.llm.model, generation.max_tries) == "open"
+    ]
+    drawn = Draw(generation.limit, committee.annotation.seed).of(wanted)
+    return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
+
+
+@dataclass(eq=False)
+class AnswerWriter:
+    """Writes answers to several queries at once, and stores each as it comes."""
+
+    database: Database
+    collection: str
+    committee: CommitteeSettings
+    generation: GenerationSettings
+    recipe_id: str
+    # DuckDB opens one file in one thread at a time.
+    _storing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _failed_in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        """Read whether snippets, which need be no function, are searched."""
+        info, _ = corpus.load_source(self.database, self.collection)
+        self._snippets = _SNIPPETS in info.name.split("+")
+
+    async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> Generated:
+        """Answer queries, and return the counts; call ``advance`` after each query.
+
+        Raises:
+            LanguageModelError: The run ended early; answers in flight are stored.
+        """
+        chosen = self.committee
+        ledger = journal_ledger(self.database.settings, chosen.llm)
+        sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
+        model = build_model(chosen.llm, ledger)
+        committee = build_committee(model, chosen, self.recipe_id, sandbox)
+
+        async def ask(item: Work) -> None:
+            await self._answer(item[0], list(item[1]), model, committee)
+
+        try:
+            await ask_each(work, ask, self.generation.concurrency, advance)
+        finally:
+            await committee.close()
+            await sandbox.close()
+        return Generated.model_validate(self._counts)
+
+    async def _answer(
+        self,
+        query: Query,
+        answers: list[GeneratedCode],
+        model: LanguageModel,
+        committee: Committee,
+    ) -> None:
+        """Write answers until one is verified or no try is left, and count them."""
+        asked, tries = self.committee.llm.model, self.generation.max_tries
+        try:
+            while state_of(answers, asked, tries) == "open":
+                # A person's reason comes before the agents'.
+                refused = [RefusedCode(item.code, item.notes or item.reason) for item in answers]
+                written = await written_answer(
+                    query, refused[-tries:], model, committee, snippets=self._snippets
+                )
+                if written is None:
+                    raise ModelUnavailableError(f"{asked} wrote no code")
+                answer = self._answer_of(query, len(answers), written)
+                async with self._storing:
+                    await asyncio.to_thread(self._store, answer, written)
+                answers.append(answer)
+                self._counts[written.status] += 1
+            self._failed_in_a_row = 0
+        except (RunStopError, ModelRefusedError):
+            raise
+        except LanguageModelError as error:
+            self._counts["failed"] += 1
+            self._failed_in_a_row += 1
+            run_logger(__name__).warning("query %s is not answered: %s", query.query_id, error)
+            if self._failed_in_a_row >= self.committee.annotation.stop_after_failures:
+                raise ModelUnavailableError(
+                    f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
+                    "written answers are stored: remove the cause and run the same command again"
+                ) from error
+
+    def _answer_of(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
+        return GeneratedCode(
+            collection=self.collection,
+            query_id=query.query_id,
+            query=query.text,
+            ordinal=ordinal,
+            code_id=written.code.code_id,
+            code=written.code.text,
+            model=self.committee.llm.model,
+            recipe_id=self.recipe_id,
+            status=written.status,
+            reason=written.reason,
+        )
+
+    def _store(self, answer: GeneratedCode, written: WrittenAnswer) -> None:
+        if written.annotation:
+            store_annotations(self.database, [written.annotation])
+        generated.add_answers(self.database, [(answer, written.calls)])

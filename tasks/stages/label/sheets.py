@@ -137,12 +137,7 @@ class ReadSheets(NamedTuple):
 
 
 def read_sheets(database: Database, files: Sequence[Path], settings: SandboxSettings) -> ReadSheets:
-    """Store the grades of sheets as people's votes; a test program runs in a box first.
-
-    Args:
-        database: The store.
-        files: The sheets, of one sample.
-        settings: The sandbox's.
+    """Store the grades of a sample's sheets as people's votes; a test program runs in a box first.
 
     Raises:
         SourceError: A sheet is malformed, of another sample, or has other texts than were drawn; or

@@ -5,7 +5,6 @@ figures as JSON.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -18,7 +17,7 @@ from agents.evidence import was_executed
 from infra.draws import Draw
 from infra.errors import SourceError
 from infra.records import ExecutionResult, Outcome, Record
-from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings, SearchSettings
+from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.store import Database, benchmarks, corpus, figures, recipes
 from infra.store.benchmarks import Published
 from infra.store.figures import recipes_behind
@@ -33,7 +32,7 @@ from tasks.inputs.lines import decode_json
 from tasks.inputs.text import printable, read_text
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.study import StudyReport, build_report, study_document
-from tasks.runtime.artifacts import artifact_key, write_pages
+from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import stage
 from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import CollectedSource
@@ -181,9 +180,7 @@ def gather_evidence(
     current = labels.current if labels else None
     _, dropped = corpus.load_source(database, source.main.name)
     evidence = Evidence(
-        conditions=_conditions(
-            database, source, published, current, settings.search, settings.evaluation.depth
-        ),
+        conditions=_conditions(database, studied, current, settings),
         collection=CollectionFacts(
             queries=source.main.queries,
             codes=source.main.codes,
@@ -221,17 +218,13 @@ def _add_files(evidence: Evidence, files: StudyFiles) -> None:
 
 
 def _conditions(
-    database: Database,
-    source: CollectedSource,
-    published: Published | None,
-    labels: CurrentLabels | None,
-    search: SearchSettings,
-    depth: int,
+    database: Database, studied: Studied, labels: CurrentLabels | None, settings: ScoringSettings
 ) -> dict[str, str]:
     """Return the conditions of the figures, by the names that ``published.toml`` has.
 
     Of several recipes whose labels stand side by side, all models and configurations are named.
     """
+    source, published, search = studied.source, studied.published, settings.search
     info, _ = corpus.load_source(database, source.main.name)
     behind = recipes_behind(database, labels) if labels else []
     bodies = [recipes.load_recipe(database, recipe_id) for recipe_id in behind]
@@ -250,7 +243,7 @@ def _conditions(
     return conditions | {
         "benchmark": published.name,
         "code base": f"{manifest.code_base}, {manifest.counts['codes']:,}",
-        "rankings": f"{depth:,}",
+        "rankings": f"{settings.evaluation.depth:,}",
     }
 
 
@@ -366,8 +359,7 @@ def write_study(
     evidence = gather_evidence(database, studied, files, settings, draw)
     source = studied.source
     title = f"{source.main.name}: the papers' tables and figures"
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    report = build_report(evidence, title, now)
+    report = build_report(evidence, title, time_of_writing())
     folder = settings.publish.folder.resolve() / "studies" / source.main.name
     written = {REPORT: report.model_dump_json(indent=1)}
     key = artifact_key("study", source.main.name)

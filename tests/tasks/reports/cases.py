@@ -1,20 +1,32 @@
 """Benchmarks and leaderboards that tests of reports share."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from infra.ids import RecipeId
 from infra.records import Annotation, Code, Execution, ExecutionResult, Label, Query
 from infra.settings.sections import USUAL_METRICS
 from tasks.benchmarks import Benchmark, Undecided, qrels_of
 from tasks.benchmarks.runs import Rankings
 from tasks.metrics import evaluate
+from tasks.reports.document import Document
+from tasks.reports.estimation import estimation_document
+from tasks.reports.kape import kape_document
 from tasks.reports.leaderboard import (
     Leaderboard,
     MethodScores,
     build_leaderboard,
     judged_share,
 )
+from tasks.reports.leaderboard_page import leaderboard_document
+from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan, plan_document
+from tasks.reports.run import report_document
 from tests.fakes.benchmarks import SOURCE, people_benchmark
+from tests.fakes.estimations import estimation_report
+from tests.fakes.kape_study import kape_report
 from tests.fakes.rankings import rank_scores
+from tests.fakes.reports import hostile_judgement, hostile_report
 
 QUERIES = tuple(Query.of(f"query number {n}") for n in range(20))
 CODES = tuple(Code.of(f"def number_{n}(query):\n    return {n}") for n in range(10))
@@ -66,6 +78,34 @@ def _evidence(number: int, recipe_id: str, label: int) -> Annotation:
     )
 
 
+EXPECTED = Expected(
+    tokens=Amount(expected=500_000),
+    usd=None,
+    minutes=Amount(expected=2, low=1, high=3),
+    basis="measured here",
+)
+PLAN = RunPlan(
+    collection="std<lib>",
+    recipe_id=RecipeId("r"),
+    model="openai/m",
+    configuration="spec",
+    candidates=600,
+    fresh=188,
+    without_code=2,
+    gold=12,
+    reasons=(
+        ReasonPlan(reason="new_queries", pending=40, taken=40),
+        ReasonPlan(
+            reason="outdated", pending=370, taken=200,
+            causes={"prompt of arbiter": 300, "model": 70},
+        ),
+        ReasonPlan(reason="failed", pending=0, taken=0, not_due=3),
+        ReasonPlan(reason="disagreement", pending=2, taken=0),
+    ),
+    expected=EXPECTED,
+    budget_usd=2.0,
+)  # fmt: skip
+
 BEFORE = version("r1", "small", turned=False)
 AFTER = version("r2", "large", turned=True)
 
@@ -115,3 +155,16 @@ def scores(of: Benchmark) -> list[MethodScores]:
 def leaderboard() -> Leaderboard:
     of = benchmark()
     return build_leaderboard(of, "fingerprint", scores(of), USUAL_METRICS, 50)
+
+
+# Report → the document in which everything that comes from outside says a text.
+REPORTS: dict[str, Callable[[str], Document]] = {
+    "run": lambda text: report_document(hostile_report(text)),
+    "pair": hostile_judgement,
+    "leaderboard": lambda text: leaderboard_document(
+        leaderboard().model_copy(update={"benchmark": text, "label_origin": text})
+    ),
+    "estimate": lambda text: estimation_document(estimation_report(text, "two", note=text)),
+    "kape": lambda text: kape_document(kape_report(text)),
+    "plan": lambda text: plan_document(PLAN.model_copy(update={"collection": text})),
+}
