@@ -19,7 +19,7 @@ from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.label.sample import Drawing, items_of, sample_candidates
-from tasks.stages.labels import LabelSet, labelled_benchmark, labels_of_agents, with_split
+from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
 from tasks.stages.publish import nothing_exported
 from tests.fakes.stores import store_like
 from tests.tasks.stages.generate.world import (
@@ -29,6 +29,7 @@ from tests.tasks.stages.generate.world import (
     answer,
     judged_store,
     label,
+    labels_in_use,
     said,
 )
 
@@ -51,8 +52,7 @@ def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark
     generated.add_answers(database, [(item, ()) for item in answers])
     for item in answers[1:]:
         generated.add_answers(database, [], said(item, confirmed=True))
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     return labelled_benchmark(database, labels, PublishSettings.model_validate(settings))
 
 
@@ -111,8 +111,7 @@ def test_an_answer_that_is_a_judged_candidate_adds_no_second_label(tmp_path: Pat
     database, source = judged_store(tmp_path)
     same = answer(1, code_id=CODES[0].code_id, code=CODES[0].text)
     generated.add_answers(database, [(same, ())])
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     benchmark = labelled_benchmark(database, labels, PublishSettings(generated="verified"))
     assert (len(benchmark.labels), written(benchmark)) == (6, [])
 
@@ -147,8 +146,7 @@ def test_peoples_majority_stands_in_place_of_the_agents_where_it_is_asked_for(
     vote(database, drawn, "bob", {keys[2], keys[5]})
     vote(database, drawn, "cam", {keys[1]})
     vote(database, half, "ann", {keys[1]})
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     benchmark = labelled_benchmark(
         database, labels, PublishSettings.model_validate({"labels": whose})
     )
@@ -173,8 +171,7 @@ def test_peoples_majority_stands_in_place_of_the_agents_where_it_is_asked_for(
 
 def test_an_export_is_written_anew_when_people_have_labelled_since(tmp_path: Path) -> None:
     database, source = judged_store(tmp_path)
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     before = benchmarks.state_of_labels(database, "c", labels.current)
     sample = sample_candidates(database, "c", Drawing(2))
     assert benchmarks.state_of_labels(database, "c", labels.current) == before
@@ -184,8 +181,7 @@ def test_an_export_is_written_anew_when_people_have_labelled_since(tmp_path: Pat
 
 def test_where_nobody_labelled_there_is_no_benchmark_of_people(tmp_path: Path) -> None:
     database, source = judged_store(tmp_path)
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     settings = PublishSettings(labels="people")
     assert not labelled_benchmark(database, labels, settings).labels
     told = str(nothing_exported(database, [labels], settings, "c"))

@@ -7,14 +7,13 @@ import logging
 import pickle
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from prefect.logging import disable_run_logger
 
 from infra.errors import PublishError, SourceError
 from infra.records import Query
@@ -45,20 +44,10 @@ from tasks.stages.scoring import (
     score_method,
 )
 from tasks.stages.vectors import Embedding, encoder_key
-from tests.fakes.stores import empty_store
 from tests.fakes.vectors import add_file
 from tests.tasks.reports.cases import benchmark as toy
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with disable_run_logger():
-        yield
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return empty_store(tmp_path / "store")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 @pytest.fixture

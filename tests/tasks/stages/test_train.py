@@ -1,13 +1,12 @@
 """The stage that trains: what its folder holds, what is refused, and what is not done twice."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pytest
-from prefect.logging import disable_run_logger
 
 from infra.errors import CosqaError, SettingsError
 from infra.settings import PublishSettings, Settings, StoreSettings, TrainingSettings
@@ -55,13 +54,11 @@ def train_here(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> Hi
 
 
 @pytest.fixture(autouse=True)
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def in_process(monkeypatch: pytest.MonkeyPatch, quiet: None) -> None:
     """Train in this process, without a flow."""
     monkeypatch.setattr(stage, "train_on_ray", train_here)
     monkeypatch.setattr(stage, "ensure_ray", lambda _: None)
     monkeypatch.setattr(stage, "progress", lambda *_: NoBar())
-    with disable_run_logger():
-        yield
 
 
 @pytest.fixture

@@ -26,14 +26,8 @@ from infra.store import Database, annotations, recipes
 from tasks.reports.plan import Amount, Expected
 from tasks.stages.annotate.cost import expected_of
 from tests.fakes.journals import keep, spend
-from tests.fakes.stores import empty_store
 
 MINI = "openai/gpt-4o-mini"  # $0.15 a million tokens sent, $0.60 a million received
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return empty_store(tmp_path)
 
 
 def settings(model: str = MINI) -> Settings:

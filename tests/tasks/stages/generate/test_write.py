@@ -1,7 +1,6 @@
 """Laws of written answers: which queries have no match, and that none is asked twice or lost."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,9 @@ from typing import Any
 import pytest
 
 from infra.errors import ModelRefusedError, SettingsError
-from infra.records import ExecutionResult, GivenVote
+from infra.records import GivenVote
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
-from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
 from tasks.stages.generate.write import (
     AnswerWriter,
@@ -25,7 +23,6 @@ from tasks.stages.generate.write import (
 )
 from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import ScriptedServer
-from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.tasks.stages.generate.world import (
     QUERIES,
     ROUNDS,
@@ -116,16 +113,6 @@ def script(**more: Any) -> list[dict[str, Any]]:
         rule("arbiter", {"reply": said}, code="return 0"),
         rule("arbiter", {"reply": fine}),
     ]
-
-
-@pytest.fixture
-def backend() -> Iterator[str]:
-    def passes(program: str, installed: frozenset[str]) -> ExecutionResult:
-        return PASSED
-
-    backends.register("fake")(lambda settings: FakeSandbox(passes))
-    yield "fake"
-    del backends._entries["fake"]
 
 
 def run(database: Database, source: CollectedSource, settings: Settings) -> Generated:

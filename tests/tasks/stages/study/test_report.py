@@ -17,7 +17,6 @@ from tasks.stages.study.report import _mismatches, benchmark_facts, matches_of, 
 from tasks.studies import Annotator, BenchmarkFacts, Mean
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.labels import labels_by
-from tests.fakes.stores import empty_store
 
 ASKED = tuple(Query.of(f"query {number}") for number in range(3))
 ANSWERS = tuple(Code.of("x" * length) for length in (4, 8, 60))
@@ -104,11 +103,6 @@ def labelled(origin: str, *relevances: float) -> Collected:
         for q, c, relevance in pairs
     )
     return Collected(info=INFO, queries=QUERIES, codes=CODES, labels=labels)
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return empty_store(tmp_path)
 
 
 def source(database: Database, **collections: Collected) -> CollectedSource:
