@@ -28,8 +28,13 @@ from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.input_checks import check_judging
 from tasks.runtime.references import JudgedPairs, RecipeReference
-from tasks.stages.annotate.plan import AnnotationPlan, choose_pairs, plan_run, spending_of
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import (
+    AnnotationPlan,
+    AnnotationRun,
+    choose_pairs,
+    plan_run,
+    spending_of,
+)
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
 from tasks.stages.preflight import (

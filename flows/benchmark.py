@@ -10,7 +10,7 @@ from flows.publish import export_sentence, publish_labels
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from tasks.runtime.input_checks import check_judging
 from tasks.runtime.references import JudgedPairs
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.report import WrittenReport
 

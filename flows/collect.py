@@ -15,10 +15,10 @@ from tasks.runtime.references import CollectedSource
 from tasks.sources import asks_written
 from tasks.stages.candidates import find_candidates, search_of
 from tasks.stages.collect import collect_source
-from tasks.stages.embed import embed
 from tasks.stages.generate.queries import is_unwritten, write_queries
 from tasks.stages.pooling import pool_origins
 from tasks.stages.preflight import check_inputs
+from tasks.stages.vectors import embed
 
 
 @flow(name="collect", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)

@@ -13,7 +13,7 @@ from flows.runtime.writing import writing
 from infra.store.benchmarks import only_benchmark
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_comparison
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling
 from tasks.stages.preflight import check_agents, check_inputs

@@ -16,8 +16,7 @@ from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import check_comparison
 from tasks.sources import open_source
-from tasks.stages.annotate.plan import plan_run
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun, plan_run
 from tasks.stages.collect import collect_source
 from tasks.stages.preflight import check_agents, check_inputs
 from tasks.stages.repair import (

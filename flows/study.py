@@ -9,9 +9,14 @@ from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from tasks.stages.preflight import check_inputs, collected_source
 from tasks.stages.scoring import OpenBenchmark
-from tasks.stages.study.evidence import Studied, StudyFiles
 from tasks.stages.study.overlap import overlaps_of
-from tasks.stages.study.report import studied_benchmark, with_study_metrics, write_study
+from tasks.stages.study.report import (
+    Studied,
+    StudyFiles,
+    studied_benchmark,
+    with_study_metrics,
+    write_study,
+)
 
 
 @flow(name="study", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)

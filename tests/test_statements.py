@@ -537,7 +537,7 @@ CONSTANTS = {
     "nothing is heard for # seconds": ("tasks/stages/annotate/ledger_actor.py", "_SILENT_S", 1),
     "shards of # or more": ("tasks/stages/annotate/shards.py", "_SHARD_PAIRS", 1),
     "after # days it fails": ("flows/runtime/approval.py", "_PATIENCE_S", 24 * 3600),
-    "Fewer than # texts are embedded": ("tasks/stages/embed.py", "_FEW", 1),
+    "Fewer than # texts are embedded": ("tasks/stages/vectors.py", "_FEW", 1),
     "from its #th text on": (_TRANSFORMER, "_FEWEST_COMPILED", 1),
     "texts of more than # tokens": (_TRANSFORMER, "_LONGEST_COMPILED", 1),
     "files of more than # MB": (_FUNCTIONS, "_LARGEST", 10**6),

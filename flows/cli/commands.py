@@ -426,7 +426,7 @@ def study(
 
     ready = checks.pipeline("study", settings)
     from flows.cli.evaluation import print_study
-    from tasks.stages.study.evidence import StudyFiles
+    from tasks.stages.study.report import StudyFiles
 
     files = StudyFiles(
         annotators=tuple(annotators or ()),

@@ -5,7 +5,7 @@ from pathlib import Path
 from flows.cli.output import print_document, say
 from tasks.reports.diff import difference_document
 from tasks.reports.estimation import estimation_document
-from tasks.reports.leaderboard import leaderboard_document
+from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.study import study_document
 from tasks.stages.diff import WrittenDifference
 from tasks.stages.estimate import PAGE as ESTIMATE_PAGE

@@ -18,9 +18,8 @@ from tasks.reports.text import counted
 from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.input_checks import check_model_name
 from tasks.stages.generate.confirm import confirm
-from tasks.stages.generate.plan import plan_generation
 from tasks.stages.generate.queries import is_unwritten, writing_plan
-from tasks.stages.generate.write import verifying_committee
+from tasks.stages.generate.write import plan_generation, verifying_committee
 from tasks.stages.preflight import (
     annotation_plan,
     check_committee,

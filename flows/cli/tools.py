@@ -131,9 +131,9 @@ def browse(
     """
     from flows.cli.browse import serve
     from infra.store import open_database, require_store
-    from tasks.browse.bundle import write_bundle
     from tasks.browse.labelling import Labelling
     from tasks.browse.opened import ExportSnapshot, StoreSnapshots
+    from tasks.browse.rendering import write_bundle
 
     settings = settings_of(browse, locals())
     if not folder:

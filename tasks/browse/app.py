@@ -54,13 +54,7 @@ def address_of(page: str, **parameters: object) -> str:
 def browse_app(
     browsed: SnapshotSource, guard: Guard, labelling: Labelling | None = None
 ) -> ASGIApp:
-    """Return the application.
-
-    Args:
-        browsed: The store or the folder.
-        guard: What each request is asked.
-        labelling: Who labels what; None of a folder, which cannot be labelled.
-    """
+    """Return the application; pages of a folder, which has no labelling, label nothing."""
     site = _Site(browsed, guard, labelling)
     routes = [
         Route("/", lambda _: RedirectResponse("/pairs")),

@@ -1,4 +1,4 @@
-"""The browsers with their samples and names, kept in the store's folder over restarts.
+"""The browsers with their samples and names, kept in the store's folder over restarts; their items.
 
 A name is one browser's in each sample. Another one may go on with it: whoever has lost a browser
 must not lose a sample. As it may also be somebody else, it is not shown the labels that were given
@@ -8,14 +8,20 @@ before, its own excepted, until all may read them; and the former browser is tol
 import hashlib
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import RootModel, ValidationError
 
 from infra.errors import CosqaError
 from infra.files import atomic_write
-from infra.records import Record
+from infra.records import GivenVote, Record
+from infra.store import Database, samples
+from infra.store.samples import Sample, SampleItem, SampleProgress, ShownItem
+from infra.store.votes import load_votes
 
 FILE = "browse-names.json"
 _log = logging.getLogger(__name__)
@@ -116,3 +122,86 @@ class Holders:
 def _digest(browser: str) -> str:
     """Return the digest of a cookie, which is kept in the file in the cookie's place."""
     return hashlib.sha256(browser.encode()).hexdigest()
+
+
+class SampleState(NamedTuple):
+    """A snapshot of a sample in the store."""
+
+    sample: Sample
+    progress: Mapping[str, SampleProgress]
+    votes: list[GivenVote]
+    read_at: datetime
+
+    @property
+    def is_open(self) -> bool:
+        """True if all may read the labels: several people were given items, and all are done."""
+        return len(self.progress) > 1 and all(one.is_done for one in self.progress.values())
+
+
+@dataclass(frozen=True)
+class Place:
+    """An item in an annotator's queue."""
+
+    state: SampleState
+    hold: Hold
+    items: list[ShownItem]
+    index: int
+
+    @property
+    def annotator(self) -> str:
+        """The name."""
+        return self.hold.annotator
+
+    @property
+    def label(self) -> tuple[str, str, int]:
+        """Sample, annotator and item, by which a label in the making is known."""
+        return self.state.sample.sample_id, self.annotator, self.shown.position
+
+    @property
+    def shown(self) -> ShownItem:
+        """The item with its texts."""
+        return self.items[self.index]
+
+    @property
+    def item(self) -> SampleItem:
+        """The item as it was drawn."""
+        [item] = [one for one in self.state.sample.items if one.position == self.shown.position]
+        return item
+
+    @property
+    def is_blind(self) -> bool:
+        """True until all items are labelled."""
+        return not self.state.progress[self.annotator].is_done
+
+    @property
+    def labelled(self) -> set[int]:
+        """The items that have a label under the name."""
+        return {*labels_under(self.state, self.annotator)}
+
+    @property
+    def hidden(self) -> frozenset[int]:
+        """The items whose label is not shown, as whoever gave it may be somebody else."""
+        return frozenset() if self.state.is_open else self.hold.elsewhere
+
+    @property
+    def votes(self) -> dict[int, dict[str, GivenVote]]:
+        """The annotator's own votes, by item and phase."""
+        found = labels_under(self.state, self.annotator).items()
+        return {position: votes for position, votes in found if position not in self.hidden}
+
+
+def read_state(database: Database, sample_id: str, moment: datetime) -> SampleState:
+    """Return a sample as it is in the store."""
+    sample = samples.load_sample(database, sample_id)
+    progress = {one.annotator: one for one in samples.progress(database, sample.sample_id)}
+    return SampleState(sample, progress, load_votes(database, sample.origin), moment)
+
+
+def labels_under(state: SampleState, name: str) -> dict[int, dict[str, GivenVote]]:
+    """Return the votes under a name, by item and phase."""
+    positions = {item.key: item.position for item in state.sample.items}
+    found: dict[int, dict[str, GivenVote]] = {}
+    for vote in state.votes:
+        if vote.annotator == name:
+            found.setdefault(positions[vote.key], {})[vote.phase] = vote
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from infra.errors import CosqaError, SourceError, StoreLockedError
 from infra.identity import PairKey
@@ -21,15 +21,15 @@ from infra.records import Difficulty, ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples
 from infra.store.browsing import find_pair
-from infra.store.samples import Sample, SampleProgress, ShownItem, StoredSample
+from infra.store.samples import ShownItem, StoredSample
 from infra.store.snapshot import Snapshot
-from infra.store.votes import load_votes, record_votes
-from tasks.browse.holders import HeldError, Hold, Holders
+from infra.store.votes import record_votes
+from tasks.browse.holders import HeldError, Holders, Place, SampleState, labels_under, read_state
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of
 from tasks.reports.document import Figure
 from tasks.reports.labels import agreement_figure, answers_figure
-from tasks.stages.label.guidelines import grades_of, guidelines
 from tasks.stages.label.results import LabelResults, disagreements, label_results
+from tasks.stages.label.sheets import grades_of, guidelines
 from tasks.stages.sandbox import run_programs
 
 _MOST_NAME, _MOST_NOTE, _MOST_PROGRAM = 100, 10_000, 100_000
@@ -43,63 +43,6 @@ class FormError(CosqaError):
     """A form has a value that cannot be; its page shows what was entered, and what is wrong."""
 
 
-class _State(NamedTuple):
-    """A snapshot of a sample in the store."""
-
-    sample: Sample
-    progress: Mapping[str, SampleProgress]
-    votes: list[GivenVote]
-    read_at: datetime
-
-    @property
-    def is_open(self) -> bool:
-        """True if all may read the labels: several people were given items, and all are done."""
-        return len(self.progress) > 1 and all(one.is_done for one in self.progress.values())
-
-
-@dataclass(frozen=True)
-class _Place:
-    """An item in an annotator's queue."""
-
-    state: _State
-    hold: Hold
-    items: list[ShownItem]
-    index: int
-
-    @property
-    def annotator(self) -> str:
-        return self.hold.annotator
-
-    @property
-    def shown(self) -> ShownItem:
-        return self.items[self.index]
-
-    @property
-    def key(self) -> PairKey:
-        found = (one for one in self.state.sample.items if one.position == self.shown.position)
-        return next(found).key
-
-    @property
-    def is_blind(self) -> bool:
-        return not self.state.progress[self.annotator].is_done
-
-    @property
-    def labelled(self) -> set[int]:
-        """The items that have a label under the name."""
-        return {*_labels(self.state, self.annotator)}
-
-    @property
-    def hidden(self) -> frozenset[int]:
-        """The items whose label is not shown, as whoever gave it may be somebody else."""
-        return frozenset() if self.state.is_open else self.hold.elsewhere
-
-    @property
-    def votes(self) -> dict[int, dict[str, GivenVote]]:
-        """The annotator's own votes, by item and phase."""
-        found = _labels(self.state, self.annotator).items()
-        return {position: votes for position, votes in found if position not in self.hidden}
-
-
 @dataclass
 class Labelling:
     """The browsers that label samples, each with its person and sample.
@@ -111,7 +54,7 @@ class Labelling:
 
     database: Database
     sandbox: SandboxSettings
-    _states: dict[str, _State] = field(default_factory=dict)
+    _states: dict[str, SampleState] = field(default_factory=dict)
     _queues: dict[tuple[str, str, int], list[ShownItem]] = field(default_factory=dict)
     _results: dict[str, tuple[object, LabelResults]] = field(default_factory=dict)
     _since: dict[tuple[str, str, int], float] = field(default_factory=dict)
@@ -141,11 +84,7 @@ class Labelling:
     ) -> Page:
         """Return who labels a sample, how far they are, and how far those who are done agree.
 
-        Args:
-            snapshot: The copy of the store.
-            browser: Who reads it.
-            sample_id: The sample.
-            held: Why the reader cannot label it under a name.
+        ``held`` says why the reader cannot label it under a name.
         """
         state = self._state(snapshot, sample_id)
         done = [name for name, one in state.progress.items() if one.is_done]
@@ -171,12 +110,8 @@ class Labelling:
         found = disagreements(state.sample, state.progress.values(), state.votes)
         first = int(asked["first"]) if asked.get("first", "").isdecimal() else 0
         chosen = found[first : first + _MOST_SHOWN]
-        source = self.database if state.read_at > snapshot.taken_at else snapshot
-        texts = samples.show(source, [each.item for each in chosen])
-        evidence = []
-        for each in chosen:
-            pair = find_pair(snapshot, each.item.key)
-            evidence.append(evidence_of(snapshot, pair) if pair else [])
+        texts = samples.show(self._source(snapshot, state), [each.item for each in chosen])
+        evidence = [_evidence(snapshot, each.item.key) for each in chosen]
         return Page(
             "disagreements",
             {
@@ -197,24 +132,22 @@ class Labelling:
         drawn = {item.position: item for item in sample.items}
         return Page("overview", {"place": place, "sample": sample, "rows": rows, "drawn": drawn})
 
-    def _result(self, snapshot: Snapshot, state: _State) -> LabelResults:
+    def _result(self, snapshot: Snapshot, state: SampleState) -> LabelResults:
         """Return the results, which take a second, anew only when somebody has voted."""
         votes = [(vote.annotator, *vote.key, vote.phase, vote.relevance) for vote in state.votes]
         known = self._results.get(state.sample.sample_id)
         if known is None or known[0] != votes:
-            is_newer = state.read_at > snapshot.taken_at
-            source = self.database if is_newer else snapshot
-            known = (votes, label_results(source, state.sample))
+            known = (votes, label_results(self._source(snapshot, state), state.sample))
             self._results[state.sample.sample_id] = known
         return known[1]
 
-    def _state(self, snapshot: Snapshot, sample_id: str) -> _State:
+    def _state(self, snapshot: Snapshot, sample_id: str) -> SampleState:
         known = self._states.get(sample_id)
         if known is None or known.read_at < snapshot.taken_at:
             try:
-                known = _read(snapshot, sample_id, snapshot.taken_at)
+                known = read_state(snapshot, sample_id, snapshot.taken_at)
             except SourceError:  # it may have been drawn since
-                known = _read(self.database, sample_id, datetime.now(UTC))
+                known = read_state(self.database, sample_id, datetime.now(UTC))
             self._states[sample_id] = known
         return known
 
@@ -233,7 +166,7 @@ class Labelling:
         with self._writes:
             self._refresh(sample_id)
             state = self._states[sample_id]
-            labelled, here = _labels(state, name), bool(form.get("here"))
+            labelled, here = labels_under(state, name), bool(form.get("here"))
             if self._holders.take(browser, sample_id, name, labelled, here=here):
                 for known in [each for each in self._ran if each[:2] == (sample_id, name)]:
                     del self._ran[known]
@@ -284,14 +217,12 @@ class Labelling:
             problem: Why it could not.
         """
         place = self._place(snapshot, browser, asked)
-        label = (asked["sample"], place.annotator, place.shown.position)
-        self._since.setdefault(label, time.monotonic())
+        self._since.setdefault(place.label, time.monotonic())
         votes = place.votes.get(place.shown.position, {})
         last = votes.get("revised") or votes.get("blind")
         evidence: list[dict[str, Any]] = []
         if not place.is_blind and place.state.sample.kind != "preference":
-            pair = find_pair(snapshot, place.key)
-            evidence = evidence_of(snapshot, pair) if pair else []
+            evidence = _evidence(snapshot, place.item.key)
         return Page(
             "item",
             {
@@ -302,13 +233,13 @@ class Labelling:
                 "grades": grades_of(place.state.sample),
                 "guidelines": guidelines(place.state.sample),
                 "difficulties": DIFFICULTIES,
-                "ran": self._ran.get(label),
+                "ran": self._ran.get(place.label),
                 "evidence": evidence,
                 "problem": problem,
             },
         )
 
-    def _place(self, snapshot: Snapshot, browser: str, asked: Parameters) -> _Place:
+    def _place(self, snapshot: Snapshot, browser: str, asked: Parameters) -> Place:
         sample_id = asked.get("sample", "")
         state = self._state(snapshot, sample_id)
         hold = self._holders.of(browser).get(sample_id)
@@ -319,25 +250,29 @@ class Labelling:
         if hold is None or hold.annotator not in state.progress:
             raise NoSuchPageError("say under which name you label this sample first")
         items = self._queue(snapshot, state, hold.annotator)
-        labelled = _labels(state, hold.annotator)
+        labelled = labels_under(state, hold.annotator)
         wanted = asked.get("position", "")
         places = [index for index, one in enumerate(items) if str(one.position) == wanted]
         waiting = (n for n, one in enumerate(items) if one.position not in labelled)
-        return _Place(state, hold, items, places[0] if places else next(waiting, 0))
+        return Place(state, hold, items, places[0] if places else next(waiting, 0))
 
-    def _place_of_form(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> _Place:
+    def _place_of_form(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> Place:
         place = self._place(snapshot, browser, form)
         if form.get("position") != str(place.shown.position):
             raise FormError("the form is of no item that you were given: label the one below")
         return place
 
-    def _queue(self, snapshot: Snapshot, state: _State, name: str) -> list[ShownItem]:
+    def _queue(self, snapshot: Snapshot, state: SampleState, name: str) -> list[ShownItem]:
         given = state.progress[name].positions
         known = (state.sample.sample_id, name, len(given))
         if known not in self._queues:
-            source = self.database if state.read_at > snapshot.taken_at else snapshot
+            source = self._source(snapshot, state)
             self._queues[known] = samples.items_for(source, state.sample, name)
         return self._queues[known]
+
+    def _source(self, snapshot: Snapshot, state: SampleState) -> Database:
+        """Return what has a sample as it was read: the copy, or the store where that is older."""
+        return self.database if state.read_at > snapshot.taken_at else snapshot
 
     def vote(self, snapshot: Snapshot, browser: str, form: Mapping[str, str]) -> dict[str, object]:
         """Store a vote; return the parameters of the next item's page.
@@ -348,13 +283,11 @@ class Labelling:
         """
         place = self._place_of_form(snapshot, browser, form)
         sample, position = place.state.sample, place.shown.position
-        label = (sample.sample_id, place.annotator, position)
         program = _text(form, "program", _MOST_PROGRAM)
-        ran = self._ran.get(label)
-        since = self._since.get(label)
+        ran, since = self._ran.get(place.label), self._since.get(place.label)
         vote = GivenVote(
-            query_id=place.key.query_id,
-            code_id=place.key.code_id,
+            query_id=place.item.query_id,
+            code_id=place.item.code_id,
             annotator=place.annotator,
             origin=sample.origin,
             phase="blind" if place.is_blind else "revised",
@@ -370,7 +303,7 @@ class Labelling:
                 record_votes(tx, sample.collection, [vote])
             self._refresh(sample.sample_id)
             self._holders.labelled_here(browser, sample.sample_id, position)
-        self._since.pop(label, None)
+        self._since.pop(place.label, None)
         if place.is_blind:
             return {"sample": sample.sample_id}
         following = place.items[min(place.index + 1, len(place.items) - 1)]
@@ -397,42 +330,29 @@ class Labelling:
             [result] = asyncio.run(run_programs(self.sandbox, [pair]))
         finally:
             turn.release()
-        label = (place.state.sample.sample_id, place.annotator, place.shown.position)
-        self._ran[label] = (program, result)
+        self._ran[place.label] = (program, result)
 
     def _refresh(self, sample_id: str) -> None:
         now = datetime.now(UTC)
-        self._states[sample_id] = _read(self.database, sample_id, now)
+        self._states[sample_id] = read_state(self.database, sample_id, now)
 
 
-def _read(database: Database, sample_id: str, moment: datetime) -> _State:
-    sample = samples.load_sample(database, sample_id)
-    progress = {one.annotator: one for one in samples.progress(database, sample.sample_id)}
-    return _State(sample, progress, load_votes(database, sample.origin), moment)
+def _evidence(snapshot: Snapshot, key: PairKey) -> list[dict[str, Any]]:
+    pair = find_pair(snapshot, key)
+    return evidence_of(snapshot, pair) if pair else []
 
 
-def _labels(state: _State, name: str) -> dict[int, dict[str, GivenVote]]:
-    """Return the votes under a name, by item and phase."""
-    positions = {item.key: item.position for item in state.sample.items}
-    found: dict[int, dict[str, GivenVote]] = {}
-    for vote in state.votes:
-        if vote.annotator == name:
-            found.setdefault(positions[vote.key], {})[vote.phase] = vote
-    return found
-
-
-def _relevance(grade: str, place: _Place) -> float | None:
+def _relevance(grade: str, place: Place) -> float | None:
     if grade == _UNDECIDED:
         return None
     if grade not in grades_of(place.state.sample):
         raise FormError("choose a grade, or undecided")
     if place.state.sample.kind != "preference":
         return float(grade)
-    [item] = [one for one in place.state.sample.items if one.position == place.shown.position]
-    return item.relevance_by(prefers_second=grade == "2")
+    return place.item.relevance_by(prefers_second=grade == "2")
 
 
-def _as_entered(vote: GivenVote | None, place: _Place) -> dict[str, str]:
+def _as_entered(vote: GivenVote | None, place: Place) -> dict[str, str]:
     """Return the fields of a form that say what a vote says."""
     if vote is None:
         return {}

@@ -12,7 +12,7 @@ from infra.settings import StoreSettings
 from infra.store import candidates
 from infra.store.browsing import Wanted, facet_values, find_pairs, index_exported, index_pairs
 from infra.store.snapshot import Snapshot, empty_snapshot, take_snapshot
-from tasks.benchmarks import Benchmark, columns_of
+from tasks.benchmarks import columns_of
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.browse.pages import pair_page, query_page
 from tasks.inputs.formats import benchmark_at
@@ -98,15 +98,12 @@ def _read(folder: Path) -> Snapshot:
             "BEIR's form; a store is named by --store"
         )
     snapshot = empty_snapshot(folder)
-    _fill(snapshot, found.benchmark())
-    return snapshot
-
-
-def _fill(snapshot: Snapshot, benchmark: Benchmark) -> None:
+    benchmark = found.benchmark()
     columns = columns_of(benchmark)
     tables = {name: getattr(columns, name).table for name in TABLES}
     recipes = {each.recipe_id: each.body for each in benchmark.recipes}
     index_exported(snapshot, benchmark.name, tables, recipes, benchmark.evidence.batches())
+    return snapshot
 
 
 def _refuse_large(folder: Path) -> None:

@@ -91,10 +91,7 @@ def _place(text: str) -> tuple[float, int] | None:
 def pair_page(snapshot: Snapshot, asked: Parameters, labelled: Collection[str] = ()) -> Page:
     """Return a pair with all that is known of it, by each recipe that judged it.
 
-    Args:
-        snapshot: The copy of the store.
-        asked: ``query`` and ``code``.
-        labelled: The samples that the reader has labelled.
+    ``labelled`` has the samples that the reader has labelled.
     """
     pair = _pair(snapshot, asked)
     history = evidence_of(snapshot, pair)

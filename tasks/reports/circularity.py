@@ -15,7 +15,7 @@ from infra.errors import UnknownNameError
 from infra.records import Label, Record, caseless
 from tasks.benchmarks.benchmark import Benchmark, columns_of
 from tasks.benchmarks.rows import PAIR, Rows
-from tasks.benchmarks.runs import NOTHING, QrelsTable, Rankings
+from tasks.benchmarks.runs import QrelsTable, Rankings
 from tasks.encoders import encoders
 from tasks.metrics import Qrels, evaluate, mean
 from tasks.ranking.methods import components
@@ -71,14 +71,7 @@ class Circularity(Record):
 def circularity_of(
     benchmark: Benchmark, rankings: Mapping[str, Rankings], qrels: Qrels, metric: str
 ) -> Circularity:
-    """Return the flags of methods on a benchmark.
-
-    Args:
-        benchmark: The benchmark.
-        rankings: Method → rankings, in the table's order.
-        qrels: The labels.
-        metric: By which methods are ordered.
-    """
+    """Return the flags of methods on a benchmark, in the order of the rankings."""
     table = QrelsTable.of(qrels)
     scores = {method: _score(ranked, table, metric) for method, ranked in rankings.items()}
     judged = {caseless(each.text) for each in benchmark.queries if each.query_id in qrels}
@@ -108,13 +101,8 @@ def _score(rankings: Rankings, qrels: Qrels | QrelsTable, metric: str) -> float:
 
 def _found_by(rankings: Rankings, qrels: Qrels) -> set[tuple[str, str]]:
     """Return the judged pairs among a method's first results."""
-    first = np.asarray(rankings.codes[:, :_POOL]).tolist()
-    return {
-        (query, code)
-        for query, row in zip(rankings.query_ids, first, strict=True)
-        for code in (rankings.code_ids[each] for each in row if each != NOTHING)
-        if code in qrels.get(query, {})
-    }
+    first = rankings.cut(_POOL).rows()
+    return {(query, code) for query, code, _ in first if code in qrels.get(query, {})}
 
 
 def _without(qrels: Qrels, pairs: set[tuple[str, str]]) -> Qrels:
@@ -126,13 +114,9 @@ def _without(qrels: Qrels, pairs: set[tuple[str, str]]) -> Qrels:
 
 def _proved(benchmark: Benchmark) -> QrelsTable:
     """Return the labels that rest on a run of a valid program."""
-    pairs, labels = (
-        benchmark.evidence.pairs_with_support("valid_oracle"),
-        columns_of(benchmark).labels,
-    )
-    return QrelsTable.of_labels(
-        Rows(Label, labels.table.join(pairs, PAIR.names, join_type="left semi"))
-    )
+    pairs = benchmark.evidence.pairs_with_support("valid_oracle")
+    labels = columns_of(benchmark).labels.table
+    return QrelsTable.of_labels(Rows(Label, labels.join(pairs, PAIR.names, join_type="left semi")))
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -161,7 +145,6 @@ def _reasons(method: str, benchmark: Benchmark, judged: set[str]) -> Iterable[st
 
 
 def _judges(benchmark: Benchmark) -> list[str]:
-    """Return the language models that gave labels."""
     bodies = [benchmark.recipe or {}, *(recipe.body for recipe in benchmark.recipes)]
     models = (body.get("model") for body in bodies)
     return [str(model.get("model", "")) for model in models if isinstance(model, dict)]

@@ -166,12 +166,6 @@ def score_changes(
     """Return the differences of methods' scores between two leaderboards.
 
     A method has none where no query is scored in both versions.
-
-    Args:
-        before: The first version's.
-        after: The second version's, of the same methods and metrics.
-        old: Every query's value in the first version.
-        new: And in the second.
     """
     later = {row.method: row for row in after.rows}
     changes = []
@@ -197,20 +191,9 @@ def score_changes(
 
 
 def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) -> Document:
-    """Return the counts, the recipe's changes, the first turned labels, the methods' scores.
-
-    Args:
-        change: What changed in the benchmark.
-        scores: How the methods' scores changed; none where no method was scored.
-    """
+    """Return the counts, the recipe's changes, the first turned labels, the methods' scores."""
     rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
     recipe = Table(("setting", "before", "after"), rows, text_columns=3, empty="The same.")
-    effect: list[Block] = []
-    if scores:
-        effect = [
-            score_changes_table(scores),
-            "Change and p: over the queries that both versions score.",
-        ]
     return Document(
         kind="Difference",
         title=f"{change.before} → {change.after}",
@@ -218,7 +201,7 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
         sections=[
             Section("recipe", "Changes of the settings", [recipe]),
             Section("turned", "Labels that turned", list(_turned(change))),
-            Section("scores", "Effect on the methods", effect),
+            Section("scores", "Effect on the methods", score_blocks(scores) if scores else []),
         ],
     )
 
@@ -254,7 +237,7 @@ def _turned(change: Difference) -> Iterator[Block]:
         yield f"{more:,} more turned; flips.jsonl has them, with all programs."
 
 
-def score_changes_table(changes: Sequence[ScoreChange]) -> Table:
+def score_blocks(changes: Sequence[ScoreChange]) -> list[Block]:
     """Return each method's means in both versions and how they changed."""
     header = ("method", "metric", "before", "after", "change", "p", "shared queries")
     rows = [
@@ -262,7 +245,8 @@ def score_changes_table(changes: Sequence[ScoreChange]) -> Table:
          f"{row.p_value:.4f}", f"{row.queries:,}")
         for row in changes
     ]  # fmt: skip
-    return Table(header, rows, text_columns=2)
+    table = Table(header, rows, text_columns=2)
+    return [table, "Change and p: over the queries that both versions score."]
 
 
 def _parts(evidence: Annotation) -> Iterator[str]:

@@ -329,11 +329,7 @@ class Curves(Drawing):
 def curves_figure(title: str, of: str, curves: Sequence[Curve], about: str) -> Figure:
     """Return curves as a figure, which says in words where each begins and ends.
 
-    Args:
-        title: Of the level scale.
-        of: Of the upright scale.
-        curves: The curves.
-        about: What they are of.
+    ``title`` is that of the level scale, ``of`` that of the upright one.
     """
     told = "; ".join(
         f"{each.name} {each.points[0][1]:.4f} to {each.points[-1][1]:.4f}"
@@ -356,7 +352,9 @@ def dots_figure(
     return Figure(Dots(title, tuple(dots), ends), alt, table)
 
 
-def columns_figure(title: str, of: str, columns: Sequence[Dot], table: Table) -> Figure:
+def columns_figure(
+    title: str, of: str, columns: Sequence[Dot], table: Table = Figure.table
+) -> Figure:
     """Return values in columns as a figure, which says all in words."""
     told = ", ".join(f"{each.name}: {each.value:.{each.digits}f}" for each in columns[:_MOST])
     return Figure(Columns(title, tuple(columns), of), f"{of} by {title}: {told}", table)

@@ -80,7 +80,6 @@ class KapeReport(Record):
 
 
 def _place(studied: StudiedMethod) -> str:
-    """Return data set and method."""
     return f"{studied.name}, {studied.method}"
 
 

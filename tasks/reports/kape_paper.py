@@ -121,9 +121,7 @@ def used_figure(used: Mapping[int, int]) -> Figure:
     """Return the shares of queries by the neighbours that KAPE uses of ten, drawn (Figure 8)."""
     queries = sum(used.values()) or 1
     columns = [Dot(str(number), used[number] / queries) for number in sorted(used)]
-    return columns_figure(
-        "neighbours used", "share of the queries", columns, Table((), (), empty="")
-    )
+    return columns_figure("neighbours used", "share of the queries", columns)
 
 
 def drawn() -> list[Block]:
@@ -137,8 +135,7 @@ def drawn() -> list[Block]:
         blocks += [f"The paper: {name}, {model} (Figure 8)", used_figure(used)]
     judged = [Dot(model, by["right"], digits=1) for model, by in elsewhere(PEOPLE).items()]
     told = "The paper: right answers of 23 questions, mean of five developers (Figure 7)"
-    return [*blocks, told,
-            columns_figure("model", "right answers", judged, Table((), (), empty=""))]  # fmt: skip
+    return [*blocks, told, columns_figure("model", "right answers", judged)]
 
 
 def estimator_table(caption: str, facts: Mapping[str, tuple[bool, bool]]) -> Table:

@@ -6,7 +6,7 @@ SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
@@ -19,39 +19,12 @@ from infra.records import Record
 from tasks.benchmarks import Benchmark, columns_of
 from tasks.benchmarks.runs import NOTHING, Rankings
 from tasks.metrics import Qrels, mean
-from tasks.reports.circularity import Circularity, circularity_section
-from tasks.reports.corrected import CorrectedScores, corrected_section
-from tasks.reports.document import (
-    Block,
-    Details,
-    Document,
-    Figure,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Text,
-)
-from tasks.reports.figures import Dot, dots_figure
-from tasks.reports.labels import matches_figure
-from tasks.reports.speed import Speed, Timed, speed_section
-from tasks.reports.text import counted
+from tasks.reports.circularity import Circularity
 from tasks.statistics.comparisons import compare
 from tasks.statistics.intervals import Interval, bootstrap_interval, wilson_interval
 
 POOL_DEPTH = 10  # first results of a method that are to be judged
 _SIGNIFICANT = 0.05
-_ABOUT = (
-    "Each mean has its 95% bootstrap interval over these queries, by the rule of three where all "
-    "score alike. Letters after it name the methods that score significantly lower: paired "
-    "randomisation test, p < 0.05 after Holm's correction for all pairs of the column. Unjudged "
-    "results count as no match. "
-    "judged@10: share of a method's first 10 results that were judged."
-)
-_ABOUT_MUTANTS = (
-    " above mutants: share of right codes that are ranked above all their mutants, where the "
-    "benchmark has any."
-)
 
 # Method → metric → query → value.
 Values = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -65,6 +38,24 @@ class Cell(Interval):
     """
 
     surpasses: str = ""
+
+
+class Speed(Record):
+    """Speed and cost of a method; None is unknown, or does not apply.
+
+    Attributes:
+        texts: Texts a second that its encoders embedded.
+        megabytes: Size of the codes' vectors.
+        usd: US dollars for 1,000 texts.
+        queries: Queries a second that it ranked.
+        machines: The processors that computed the vectors.
+    """
+
+    texts: float | None = None
+    megabytes: float | None = None
+    usd: float | None = None
+    queries: float | None = None
+    machines: tuple[str, ...] = ()
 
 
 class MethodRow(Record):
@@ -264,21 +255,6 @@ def language_rows(
     return *rows, LanguageRow(language="mean", queries=sum(r.queries for r in rows), means=means)
 
 
-def language_tables(
-    rows: Sequence[LanguageRow], methods: Sequence[str], metrics: Sequence[str]
-) -> list[Table]:
-    """Return a table of each metric with a row for each language; none without rows."""
-    tables = []
-    for metric in metrics if rows else ():
-        cells = []
-        for row in rows:
-            means = (f"{row.means[metric][method]:.3f}" for method in methods)
-            cells.append((row.language, f"{row.queries:,}", *means))
-        header = ("language", "queries", *methods)
-        tables.append(Table(header, cells, caption=f"{metric} by language"))
-    return tables
-
-
 def _cells(
     scores: Sequence[MethodScores], metric: str, letters: Mapping[str, str]
 ) -> dict[str, Cell]:
@@ -310,10 +286,10 @@ def judged_share(rankings: Rankings, qrels: Qrels) -> float:
     The measure judged@k of incomplete collections; 1 where nothing was returned.
     """
     returned = judged = 0
-    for query, codes in _first(rankings):
+    for query, code, _ in rankings.cut(POOL_DEPTH).rows():
         if query in qrels:
-            returned += len(codes)
-            judged += sum(code in qrels[query] for code in codes)
+            returned += 1
+            judged += code in qrels[query]
     return judged / returned if returned else 1.0
 
 
@@ -354,10 +330,11 @@ def unjudged_results(
     """
     ranks: dict[tuple[str, str], dict[str, int]] = {}
     for method, rankings in runs.items():
-        for query, codes in _first(rankings, depth):
-            for rank, code in enumerate(codes, 1):
-                if query in qrels and code not in qrels[query]:
-                    ranks.setdefault((query, code), {})[method] = rank
+        ranked: Counter[str] = Counter()
+        for query, code, _ in rankings.cut(depth).rows():
+            ranked[query] += 1
+            if query in qrels and code not in qrels[query]:
+                ranks.setdefault((query, code), {})[method] = ranked[query]
     pairs = [
         Unjudged(
             query_id=query,
@@ -370,14 +347,6 @@ def unjudged_results(
     return sorted(
         pairs, key=lambda pair: (pair.rank, -len(pair.methods), pair.query_id, pair.code_id)
     )
-
-
-def _first(rankings: Rankings, depth: int = POOL_DEPTH) -> Sequence[tuple[str, list[str]]]:
-    cut = np.asarray(rankings.codes[:, :depth])
-    return [
-        (query, [rankings.code_ids[code] for code in row if code != NOTHING])
-        for query, row in zip(rankings.query_ids, cut.tolist(), strict=True)
-    ]
 
 
 def per_query_table(scores: Sequence[MethodScores]) -> pa.Table:
@@ -393,117 +362,3 @@ def per_query_table(scores: Sequence[MethodScores]) -> pa.Table:
     types = {"method": pa.string(), "query_id": pa.string()}
     schema = pa.schema({name: types.get(name, pa.float64()) for name in columns})
     return pa.table(columns, schema=schema)
-
-
-def leaderboard_document(
-    board: Leaderboard,
-    unjudged: int = 0,
-    after: Leaderboard | None = None,
-    corrected: CorrectedScores | None = None,
-) -> Document:
-    """Return the leaderboard as a document.
-
-    Args:
-        board: The scores.
-        unjudged: Number of results among the first 10 of a method that were never judged.
-        after: The scores after those results were judged.
-        corrected: The scores corrected by people's labels.
-    """
-    about = (
-        f"{counted(board.queries, 'queries')}, {board.scored:,} of them with a match · "
-        f"{counted(board.codes, 'codes')} · {counted(board.labels, 'labels')} by "
-        f"{board.label_origin} · rankings of {board.depth:,} · benchmark"
-    )
-    dropped = "; ".join(f"{reason} ({items:,})" for reason, items in board.dropped.items())
-    count = counted(unjudged, "pairs")
-    pool: list[Block] = [f"Among the first 10 results of a method and never judged: {count}."]
-    if after:
-        pool += [Paragraph("Scores after they were judged", "h3"), score_table(after)]
-    return Document(
-        kind="Leaderboard",
-        title=board.benchmark,
-        lead=[
-            Paragraph((about, Span(board.fingerprint, "code"))),
-            *([f"Left out: {dropped}"] if dropped else []),
-        ],
-        sections=[
-            Section("table", "Scores", list(_scores(board))),
-            *([speed_section(board.metrics[0], timed_methods(board))]
-              if any(row.speed for row in board.rows) else []),
-            *([Section("matches", "Matches", [matches_figure(board.matches)])] if board.matches
-              else []),
-            *([_languages_section(board)] if board.languages else []),
-            *([corrected_section(corrected)] if corrected else []),
-            *([circularity_section(board.circularity)] if board.circularity else []),
-            Section("unjudged", "Unjudged results", pool),
-        ],
-    )  # fmt: skip
-
-
-def scored_over(scored: int, queries: int) -> str:
-    """Return the queries of a mean in words, as "means over 36 of 40 queries that have a match"."""
-    return f"means over the {scored:,} of {counted(queries, 'queries')} that have a match"
-
-
-def _scores(board: Leaderboard) -> Iterator[Block]:
-    if not board.scored:
-        yield f"There is nothing to score: no query of {board.benchmark} has a match."
-    title = scored_over(board.scored, board.queries).capitalize()
-    first, *others = (_metric_figure(board, metric) for metric in board.metrics)
-    yield Figure(first.image, first.alt, score_table(board, title))
-    yield _ABOUT + (_ABOUT_MUTANTS if any(row.mutants for row in board.rows) else "")
-    if others:
-        yield Details("The other metrics, drawn", others)
-
-
-def _metric_figure(board: Leaderboard, metric: str) -> Figure:
-    """Return a metric's means with their intervals, the best first."""
-    cells = sorted(
-        ((row.cells[metric], f"{row.letter}  {row.method}") for row in board.rows),
-        key=lambda each: -each[0].mean,
-    )
-    dots = [Dot(name, cell.mean, cell) for cell, name in cells]
-    rows = [(dot.name, str(dot)) for dot in dots]
-    return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
-
-
-def timed_methods(board: Leaderboard) -> list[Timed]:
-    """Return the methods with their scores by the first metric, and what they take."""
-    cells = [(row, row.cells[board.metrics[0]]) for row in board.rows]
-    return [
-        Timed(row.letter, row.method, cell.mean, _cell(cell, cell.surpasses), row.speed or Speed())
-        for row, cell in cells
-    ]
-
-
-def score_table(board: Leaderboard, caption: str = "") -> Table:
-    """Return a row for each method: its means with their intervals, and whom it surpasses."""
-    shares = [row.mutants for row in board.rows if row.mutants]
-    rows = [
-        (
-            row.letter,
-            row.method,
-            *(_cell(cell, cell.surpasses) for cell in row.cells.values()),
-            f"{row.judged:.3f}",
-            *([_cell(row.mutants)] if row.mutants else []),
-        )
-        for row in board.rows
-    ]
-    header = ("", "method", *board.metrics, "judged@10", *(["above mutants"] if shares else []))
-    return Table(header, rows, text_columns=2, caption=caption)
-
-
-def _cell(found: Interval, surpasses: str = "") -> Text:
-    interval = Span(f"[{found.low:.3f}, {found.high:.3f}]", "note")
-    letters = (Span(surpasses, "soft"),) if surpasses else ()
-    return (f"{found.mean:.3f}", interval, *letters)
-
-
-def _languages_section(board: Leaderboard) -> Section:
-    methods = [row.method for row in board.rows]
-    about = (
-        "Means over the queries whose relevant code is in the language; codes of all languages are "
-        "searched. In the mean of the languages each counts alike."
-    )
-    tables = language_tables(board.languages, methods, board.metrics[:2])
-    return Section("languages", "Languages", [*tables, about])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from infra.records import Annotation, Record, Support
 from infra.summaries import GoldCounts
 from tasks.reports.circularity import kendall_tau
-from tasks.reports.diff import ScoreChange, score_changes_table
+from tasks.reports.diff import ScoreChange, score_blocks
 from tasks.reports.document import (
     Block,
     Code,
@@ -16,7 +16,8 @@ from tasks.reports.document import (
     Section,
     Table,
 )
-from tasks.reports.leaderboard import Leaderboard, score_table
+from tasks.reports.leaderboard import Leaderboard
+from tasks.reports.leaderboard_page import score_table
 from tasks.reports.text import counted, format_rate, format_words
 from tasks.statistics.intervals import wilson_interval
 
@@ -136,13 +137,7 @@ def places_table(figures: RepairFigures) -> Table:
 def repair_document(
     figures: RepairFigures, changes: Sequence[LabelChange], scores: Sequence[ScoreChange]
 ) -> Document:
-    """Return the page of a repair.
-
-    Args:
-        figures: The figures.
-        changes: All labels that changed or are new.
-        scores: How the methods' scores changed.
-    """
+    """Return the page of a repair."""
     return Document(
         kind="Repair",
         title=f"{figures.benchmark} → {figures.version}",
@@ -159,8 +154,7 @@ def repair_document(
                     score_table(figures.before, "Before"),
                     score_table(figures.after, "After"),
                     _LETTERS,
-                    score_changes_table(scores),
-                    "Change and p: over the queries that both versions score.",
+                    *score_blocks(scores),
                 ],
             ),
             Section("labels", "Labels that changed or are new", list(_shown(changes))),

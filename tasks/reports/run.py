@@ -20,7 +20,8 @@ from tasks.reports.document import (
 )
 from tasks.reports.figures import Dot, dots_figure
 from tasks.reports.labels import shape_figures
-from tasks.reports.leaderboard import LanguageRow, language_tables
+from tasks.reports.leaderboard import LanguageRow
+from tasks.reports.leaderboard_page import language_tables
 from tasks.reports.text import (
     NONE,
     counted,

@@ -116,13 +116,7 @@ class StudyReport(Record):
 
 
 def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyReport:
-    """Return the report on all registered studies, then on what other commands compute.
-
-    Args:
-        evidence: The data that the figures are computed from.
-        title: Of the page.
-        generated_at: When it was made.
-    """
+    """Return the report on all registered studies, then on what other commands compute."""
     registered = studies.names()
     names = dict.fromkeys([*paper_data().studies, *registered])
     return StudyReport(
@@ -200,13 +194,8 @@ def lines_table(lines: Sequence[Line], caption: str = "", elsewhere: Collection[
     """Return a row for each line: its name with the column's where there are several, its figures.
 
     Beneath the name stands the line's note, with the paper's name of the row where it is another.
-    There is no difference from papers whose corpus is another, and no column of which nothing is
-    known.
-
-    Args:
-        lines: The lines.
-        caption: Of the table.
-        elsewhere: Keys of these papers.
+    There is no difference from papers whose corpus is another (``elsewhere``), and no column of
+    which nothing is known.
     """
     has_one_column = len({line.column for line in lines}) == 1
     rows: list[tuple[Text, ...]] = []

@@ -28,12 +28,6 @@ def embed_batches_by_api(
 
     Batches with texts that the API won't embed are left out, and an error names these at the end.
 
-    Args:
-        encoder: Name of an encoder behind an API.
-        batches: The texts of each batch, and whether they are queries or codes.
-        settings: The API's key, limits and budget.
-        store: Where paid vectors and the sum of costs are stored.
-
     Raises:
         EncoderError: The encoder is no API.
         TextsDeclinedError: It won't embed some texts; all others have been embedded and stored.

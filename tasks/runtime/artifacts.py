@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,11 @@ def artifact_key(kind: str, name: str) -> str:
     return f"{kind}-{letters or 'unnamed'}"
 
 
+def time_of_writing() -> str:
+    """Return the present time to the minute, as reports have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
 def write_pages(
     folder: Path,
     name: str,
@@ -31,13 +37,7 @@ def write_pages(
 ) -> None:
     """Write a document as HTML and as Markdown, with other files; the Markdown is an artifact too.
 
-    Args:
-        folder: Where; other files in it stay.
-        name: That of the pages, without an ending.
-        document: The report.
-        others: Name of a further file → content.
-        key: The artifact's.
-        about: The artifact's description.
+    Other files in the folder stay; ``others`` has further ones by name.
     """
     from prefect.artifacts import create_markdown_artifact  # noqa: PLC0415 - takes a second
 

@@ -51,11 +51,8 @@ _handed_on: list[ValidatedInputs] = []
 def check(settings: Settings, needs: Callable[[Settings], object]) -> ValidatedInputs:
     """Return the validated inputs of a run.
 
-    The store's folder is absolute: workers of a cluster have working folders of their own.
-
-    Args:
-        settings: The settings.
-        needs: Checks names, files and folders, and returns what it has opened.
+    ``needs`` checks names, files and folders, and returns what it has opened. The store's folder is
+    absolute: workers of a cluster have working folders of their own.
 
     Raises:
         UnknownNameError: There is no such source, encoder or retrieval method.

@@ -1,7 +1,7 @@
 """The stages: Prefect tasks that read the store, compute, and write results.
 
-In the order of the data: ``collect``, ``embed`` (``vectors`` loads its vectors), ``candidates``,
-``annotate``, ``labels`` (selects the labels of a benchmark, by the majority of labelling rounds),
+In the order of the data: ``collect``, ``vectors`` (embeds texts), ``candidates``, ``annotate``,
+``labels`` (selects the labels of a benchmark, by the majority of labelling rounds),
 ``generate`` (has answers written to queries without a match; ``answers`` puts them, and what labels
 rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``,
 ``report``.

@@ -63,14 +63,8 @@ def with_stored_answers(
 
     Each answer is a code and a pair of label 1. One that a person refused takes no part, nor does a
     pair that is judged without it. An answer stays when its query gets a match later: a published
-    pair is not taken back.
-
-    Args:
-        database: The store.
-        benchmark: The labels of the agents.
-        collection: The collection of the pairs.
-        supporting_annotations: The annotations that they rest on.
-        which: None, those that people confirmed, or all that the agents verified.
+    pair is not taken back. Taken are none, those that people confirmed, or all that the agents
+    verified (``which``).
     """
     columns = columns_of(benchmark)
     queries = set(columns.queries.column("query_id").to_pylist())

@@ -19,9 +19,8 @@ from tasks.encoders import encoders
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import Progress, progress
+from tasks.runtime.progress import Progress, get_run_logger, progress, run_logger
 from tasks.runtime.references import SearchReference
-from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.search.exact import Hits, max_normalisers
 from tasks.search.exact import search as search_exactly
 from tasks.search.scores import Block, Codes, Positions
@@ -107,7 +106,6 @@ def _search(
     settings: SearchSettings,
     bar: Progress,
 ) -> None:
-    """Store the candidates of queries."""
     collection, names = search.collection, settings.encoders
     code_ids = pa.array(corpus.code_ids(database, collection), pa.string())
 

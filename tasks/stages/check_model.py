@@ -25,8 +25,8 @@ from tasks.runtime.checked import check
 from tasks.runtime.input_checks import check_source
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.gold import count_questions, gold_questions
+from tasks.stages.annotate.monitor import store_annotations
 from tasks.stages.annotate.shard import judge_pairs
-from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.preflight import annotation_plan
 from tasks.statistics.intervals import wilson_interval
 
@@ -45,11 +45,7 @@ def check_judge(
 ) -> None:
     """Let a model judge the questions, and tell how it goes, its figures and what a run takes.
 
-    Args:
-        settings: The agents, their model, and the store that keeps what they say.
-        recipe: Their recipe.
-        run_pairs: Number of pairs of that run; None takes those that are pending.
-        tell: Takes the lines.
+    The run is of so many pairs, else of those that are pending.
 
     Raises:
         GoldQuestionError: The model is not better than chance, repeats itself or does not answer.

@@ -8,8 +8,7 @@ from infra.settings import SourceSettings
 from infra.store import Database, corpus
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, StageRetry, stage
-from tasks.runtime.progress import progress
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.sources import WRITTEN, open_source
 
 # Modules that decide, next to files and settings, what is read.

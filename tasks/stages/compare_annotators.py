@@ -34,12 +34,10 @@ from tasks.inputs.pairs import TruePair, read_truth
 from tasks.reports.document import Block, Document, KeyValues, Table
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
-from tasks.runtime.progress import Progress, progress
+from tasks.runtime.progress import Progress, get_run_logger, progress
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import get_run_logger
+from tasks.stages.annotate.monitor import UnlabelledPairs, store_annotations
 from tasks.stages.annotate.shard import Judged, judge_pairs
-from tasks.stages.annotate.unlabelled import UnlabelledPairs
-from tasks.stages.annotate.writer import store_annotations
 from tasks.statistics.agreement import krippendorff_alpha
 from tasks.statistics.intervals import Interval, wilson_interval
 
@@ -242,9 +240,7 @@ def alpha_with_people(
 ) -> float | None:
     """Return Krippendorff's alpha, nominal, with people as coders and maybe an annotator.
 
-    Args:
-        truth: The pairs with people's labels.
-        labels: The annotator's labels of the pairs, None where undecided; none without annotator.
+    The annotator's label of an undecided pair is None.
     """
     names = sorted({name for item in truth for name in item.by_people})
     coders = [[item.by_people.get(name) for item in truth] for name in names]

@@ -20,14 +20,9 @@ def labels_by(
     rounds: Rounds,
     more: Bodies | None = None,
 ) -> CurrentLabels:
-    """Return the labels of candidates by recipes, and by all before that are comparable.
+    """Return the labels of candidates by rounds' recipes, and by all before that are comparable.
 
-    Args:
-        database: The store.
-        collection: Whose candidates they are.
-        search_ids: The searches that found them.
-        rounds: The recipes of all labelling rounds.
-        more: Bodies of recipes that may not be stored.
+    ``more`` has the bodies of recipes that may not be stored.
     """
     bodies = {**recipes.load_bodies(database), **(more or {})}
     sets = [tuple(rounds)]
@@ -57,11 +52,7 @@ def last_recipe(
 ) -> StoredRecipe | None:
     """Return the recipe last in use of those for which an annotation of candidates counts.
 
-    Args:
-        database: The store.
-        collection: Whose candidates they are.
-        search_ids: The searches that found them.
-        criterion: Which question the recipe's agents answer; None takes any.
+    Of those by a criterion, if one is given.
     """
     judged = judged_by(database, collection, search_ids)
     if not judged:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -21,13 +20,12 @@ from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.pairs import Pairs, QueryTexts, shared_queries
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
-from tasks.runtime.artifacts import artifact_key, write_pages
+from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_estimate
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import FileReference
-from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.embed import encoder_key
-from tasks.stages.vectors import TextVectors
+from tasks.stages.vectors import TextVectors, encoder_key
 
 PAGE, FIGURES = "estimate.html", "estimate.json"
 _VERSION = "6"  # to be raised when the same input is to give other figures
@@ -143,7 +141,7 @@ def write_estimate(
     report = EstimationReport(
         title=inputs.name,
         training=inputs.training.name,
-        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        generated_at=time_of_writing(),
         estimates=tuple(estimates),
         notes=tuple(inputs.notes),
     )

@@ -140,18 +140,14 @@ def require_trusted(database: Database, labels: CurrentLabels, gold_limit: float
 
 
 def _rounds_of(labels: CurrentLabels, recipe: RecipeId) -> tuple[RecipeId, ...]:
-    """Return all labelling rounds of a recipe."""
     return next((rounds for rounds in labels.sets if recipe in rounds), (recipe,))
 
 
 def with_split(benchmark: Benchmark, settings: PublishSettings) -> Benchmark:
     """Return a benchmark whose queries are split as the settings ask, by the labels that it holds.
 
-    Where they ask for none and all queries are published with their part, that split stays.
-
-    Args:
-        benchmark: A benchmark from which nothing is left out afterwards.
-        settings: The ratio, none for no split, what is kept together, and the seed.
+    Where they ask for none and all queries are published with their part, that split stays. Nothing
+    is to be left out of the benchmark afterwards.
     """
     if settings.split is None:
         published = published_split(benchmark.queries)

@@ -32,19 +32,19 @@ from tasks.reports.corrected import CorrectedScores, PeopleLabels, corrected_sco
 from tasks.reports.leaderboard import (
     Leaderboard,
     MethodScores,
+    Speed,
     above_mutants,
     build_leaderboard,
     judged_share,
-    leaderboard_document,
     per_query_table,
     unjudged_results,
 )
-from tasks.reports.speed import Speed
+from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.runtime.progress import get_run_logger
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
 from tasks.stages.vectors import BenchmarkVectors, Encoding
@@ -88,9 +88,9 @@ def write_leaderboard(
     evaluation = scoring.evaluation
     speeds = _speeds(database, benchmark, rankings, scoring)
     board, scores = compared_methods(benchmark, rankings, qrels, evaluation, speeds)
-    if board.rows:
-        ordered = {row.method: rankings[row.method] for row in board.rows}
-        found = circularity_of(benchmark.content, ordered, qrels, board.metrics[0])
+    ranked = {row.method: rankings[row.method] for row in board.rows}
+    if ranked:
+        found = circularity_of(benchmark.content, ranked, qrels, board.metrics[0])
         board = board.model_copy(update={"circularity": found})
     unjudged = unjudged_results(rankings, qrels)
     after = None
@@ -104,7 +104,6 @@ def write_leaderboard(
         "per_query.parquet": per_query_table(scores),
         UNJUDGED: "".join(f"{line}\n" for line in lines),
     }
-    ranked = {row.method: rankings[row.method] for row in board.rows}
     values = {entry.method: entry.values for entry in scores}
     people = _people_labels(database)
     corrected = corrected_scores(ranked, values, qrels, people, board.metrics)
@@ -204,15 +203,7 @@ def compared_methods(
     settings: EvaluationSettings,
     speeds: Mapping[str, Speed] = MappingProxyType({}),
 ) -> tuple[Leaderboard, list[MethodScores]]:
-    """Return the table of methods, and each method's scores for each query.
-
-    Args:
-        benchmark: The benchmark.
-        rankings: Method → rankings.
-        qrels: The labels.
-        settings: Metrics and depth.
-        speeds: Method → what it takes, where that is known.
-    """
+    """Return the table of methods, and each method's scores for each query."""
     metrics = settings.metrics or USUAL_METRICS
     mutants = parents_of_mutants(benchmark.content)
     scores = [

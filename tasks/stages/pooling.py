@@ -35,11 +35,6 @@ def add_to_pool(
 
     Their similarity is the reciprocal of their best rank, since methods' scores have no common
     scale.
-
-    Args:
-        database: The store that the benchmark was published from.
-        benchmark: The benchmark, with a written leaderboard.
-        settings: The folder of leaderboards.
     """
     file = leaderboard_folder(benchmark.published, settings) / UNJUDGED
     with file.open(encoding="utf-8") as lines:
@@ -81,12 +76,7 @@ def record_pool(
 ) -> SearchReference:
     """Store pairs as the candidates of a search of their own, and return it.
 
-    Args:
-        database: The store.
-        identity: Whose pool it is.
-        collection: The collection that has their queries and codes.
-        pool: The pairs.
-        depth: How many results of each method they are from.
+    They are among so many first results of methods; ``identity`` says whose pool it is.
     """
     pairs = digest_of_set(f"{pair.query_id} {pair.code_id}" for pair in pool)
     search_id = SearchId(digest("pool", identity, pairs))

@@ -26,12 +26,11 @@ from tasks.runtime.checked import ValidatedInputs, check, take_checked
 from tasks.runtime.input_checks import check_source, with_named_encoders
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
-from tasks.stages.annotate.plan import current_recipe, pending_rounds, plan_of
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun, current_recipe, pending_rounds, plan_of
 from tasks.stages.candidates import search_of
 from tasks.stages.collect import stored_collections
-from tasks.stages.generate.asking import require_writer
 from tasks.stages.generate.queries import is_unwritten
+from tasks.stages.generate.write import require_writer
 
 NO_AGENTS = (
     "annotation.agents is false, since the source's own labels are published; "
@@ -185,7 +184,6 @@ def check_annotators(
 
 
 def _with_keys(settings: Settings) -> Settings:
-    """Return the settings with keys that are in Prefect's blocks."""
     for name, section in (("llm", settings.llm), ("encoder", settings.encoder)):
         if section.api_key_block and not section.api_key:
             key = _secret(name, section.api_key_block)

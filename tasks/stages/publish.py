@@ -20,7 +20,7 @@ from tasks.benchmarks.manifest import state_of_export
 from tasks.benchmarks.sealing import answers_file, seal_benchmark, write_answers
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage
-from tasks.runtime.run_logger import get_run_logger, run_logger
+from tasks.runtime.progress import get_run_logger, run_logger
 from tasks.stages.labels import (
     LabelSet,
     labelled_benchmark,

@@ -36,10 +36,10 @@ from tasks.reports.repair import (
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import SearchReference
-from tasks.runtime.run_logger import get_run_logger
 from tasks.sources.benchmark import content_ids
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.answers import StoredAnnotations
 from tasks.stages.coverage import labels_by
 from tasks.stages.labels import label_recipes
@@ -122,13 +122,6 @@ def pool_to_repair(
 
     First come the pairs that are graded right, then those that several methods return among their
     first results, then all that one returns.
-
-    Args:
-        database: The store.
-        benchmark: The benchmark.
-        runs: The methods' rankings.
-        collection: The collection of the benchmark's queries and codes.
-        depth: How many results of a method are its first.
     """
     pool = _pool(benchmark.content, read_rankings(benchmark, runs), depth)
     stored: dict[PairKey, Unjudged] = {}
@@ -158,16 +151,7 @@ def write_repair(
     scoring: ScoringSettings,
     depth: int,
 ) -> WrittenRepair:
-    """Write the next version, the labels that changed, the page, and the maintainers' text.
-
-    Args:
-        database: The store.
-        benchmark: The benchmark.
-        runs: The methods' rankings.
-        judged: The run over the whole pool.
-        scoring: The metrics, and where all is written.
-        depth: As of the pool.
-    """
+    """Write the next version, the labels that changed, the page, and the maintainers' text."""
     content, rankings = benchmark.content, read_rankings(benchmark, runs)
     pool = _pool(content, rankings, depth)
     said, evidence, recipes = _verdicts(database, judged, scoring.publish)

@@ -1,7 +1,6 @@
 """The report of a run: one page of figures from the store."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,10 +26,10 @@ from tasks.reports.run import (
     ReportData,
     report_document,
 )
-from tasks.runtime.artifacts import artifact_key, write_pages
+from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.gold import stored_gold_counts
 from tasks.stages.labels import labels_of_agents
 from tasks.stages.scoring import method_key
@@ -85,7 +84,7 @@ def gather_report(
     current = labels.current if labels else None
     return ReportData(
         title=f"{source.main.name}: benchmark report",
-        generated_at=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        generated_at=time_of_writing(),
         benchmarks=tuple(_scores(database, item, methods, depth) for item in published),
         collections=tuple(_counts(database, item) for item in source.collections),
         candidates=source.search.candidates,

@@ -43,9 +43,7 @@ async def run_programs(
 ) -> list[ExecutionResult]:
     """Run test programs of people, each in a box of its own around its code; return their results.
 
-    Args:
-        settings: The sandbox's settings.
-        programs: Each with the code under test, which it may import as ``target``.
+    A program may import its code as ``target``.
     """
     slots = asyncio.Semaphore(_AT_ONCE)
     async with _opened(settings) as sandbox:

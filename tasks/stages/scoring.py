@@ -36,9 +36,8 @@ from tasks.metrics import STANDARD, evaluate
 from tasks.ranking.methods import Ranker, components, identity, steps_of
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_folder
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.runtime.references import FileReference
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import BenchmarkVectors, Encoding
 
 _METRICS = (*STANDARD, *USUAL_METRICS)
@@ -107,10 +106,7 @@ def open_exports(published: Sequence[Published], answers: Path | None) -> list[O
 def open_benchmark(database: Database, folder: Path, answers: Path | None = None) -> OpenBenchmark:
     """Return the benchmark in a folder, and store its reference once the content is verified.
 
-    Args:
-        database: The store.
-        folder: The benchmark.
-        answers: File of the answers that it has sealed.
+    ``answers`` is the file of those that it has sealed.
     """
     check_folder(folder)
     folder = folder.resolve()

@@ -11,7 +11,7 @@ from infra.store import Database
 from infra.store.labels import CurrentLabels, replies_on_queries
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.evidence import ClaimLine, SpecifiedPart
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.progress import get_run_logger
 
 
 def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySpecification]:

@@ -20,10 +20,9 @@ from tasks.ranking.methods import chosen_methods, components
 from tasks.reports.plan import RunPlan, plan_notes
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import get_run_logger
 from tasks.runtime.references import FileReference, SearchReference
-from tasks.runtime.run_logger import get_run_logger
-from tasks.stages.annotate.plan import pending_rounds, plan_of
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun, pending_rounds, plan_of
 from tasks.stages.leaderboard import annotated_qrels
 from tasks.stages.scoring import Run, rank_with_progress
 from tasks.stages.vectors import BenchmarkVectors

@@ -10,17 +10,16 @@ from tasks.runtime.caching import is_done
 from tasks.runtime.checked import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.sources import asks_written
-from tasks.stages.annotate.plan import pending_rounds, taken_pairs
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun, pending_rounds, taken_pairs
 from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
-from tasks.stages.embed import embed
 from tasks.stages.labels import judging_recipe, label_sets
 from tasks.stages.pooling import unfound_origins
 from tasks.stages.preflight import check_agents, collected_source
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.report import report_file
 from tasks.stages.scoring import OpenBenchmark, score_method
+from tasks.stages.vectors import embed
 
 
 class Done(NamedTuple):
@@ -40,12 +39,7 @@ class Done(NamedTuple):
 
 
 def found_done(command: str, ready: ValidatedInputs) -> Done | None:
-    """Return the result of a command with nothing to do, None where it may have work to do.
-
-    Args:
-        command: The flow's name.
-        ready: The checked inputs.
-    """
+    """Return the result of a command with nothing to do, None where it may have work to do."""
     settings, database = ready.settings, ready.database
     try:
         source = collected_source(ready)

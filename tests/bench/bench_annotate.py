@@ -46,8 +46,7 @@ from infra.settings import (
 )
 from infra.store import Database, candidates, corpus, open_database
 from tasks.runtime.references import SearchReference
-from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun, current_recipe
 from tests.agents.judging import pairs
 from tests.bench import partly_real
 from tests.bench.bench_committee import CALLS, LATENCY_S, cpu_of, execute, in_order, process

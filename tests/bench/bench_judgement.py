@@ -81,8 +81,7 @@ from infra.store import Database, annotations, candidates, corpus, open_database
 from infra.subsets import batched
 from sandbox.backends import make_sandbox
 from tasks.runtime.references import SearchReference
-from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun, current_recipe
 from tasks.stages.compare_annotators import annotate_in_process
 from tests.bench.model_table import (
     ENDS,

@@ -42,7 +42,7 @@ from infra.subsets import batched
 from tasks.runtime.input_checks import with_named_encoders
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
-from tasks.stages.embed import encoder_key
+from tasks.stages.vectors import encoder_key
 from tests.fakes.checkpoints import make_checkpoint
 from tests.fakes.vectors import add_file
 

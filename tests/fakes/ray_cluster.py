@@ -24,7 +24,7 @@ from ray.cluster_utils import Cluster
 from infra.errors import EncoderError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import EncoderSpec, Kind, Vectors, encoders
-from tasks.runtime.embedder import embed_batches
+from tasks.runtime.actors import embed_batches
 
 BATCHES, TEXTS = 18, 400
 NODE: dict[str, Any] = {"num_cpus": 3, "object_store_memory": 80 * 2**20}

@@ -12,7 +12,7 @@ from infra.summaries import EncodingEffort
 
 @dataclass
 class FakeRay:
-    """What `tasks.runtime.embedder` uses of Ray; its actors answer with one vector a text.
+    """What `tasks.runtime.actors` uses of Ray; its actors answer with one vector a text.
 
     Attributes:
         nodes_with: (cores, GPUs) of each node.

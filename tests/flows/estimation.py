@@ -23,7 +23,7 @@ from infra.store import Database, open_database, vectors
 from infra.store.vectors import Vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
-from tasks.stages.embed import encoder_key
+from tasks.stages.vectors import encoder_key
 from tests.fakes.vectors import add_file, read_vectors
 
 VERBS = ["add", "read", "sort", "open", "parse", "count", "merge", "split", "reverse", "find"]

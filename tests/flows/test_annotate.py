@@ -1,7 +1,7 @@
 """Laws of whole runs with a scripted model and real boxes.
 
 Covers `flows.collect`, `flows.evaluate`, `flows.publish`, `tasks.stages.annotate.shards`,
-`tasks.stages.candidates`, `tasks.stages.collect`, `tasks.stages.embed`, `tasks.stages.labels`,
+`tasks.stages.candidates`, `tasks.stages.collect`, `tasks.stages.vectors`, `tasks.stages.labels`,
 `tasks.stages.publish`, `tasks.stages.report`.
 """
 

@@ -13,7 +13,7 @@ from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreS
 from tasks.benchmarks import write_benchmark
 from tasks.inputs.formats.export import read_benchmark
 from tasks.reports.diff import difference
-from tests.tasks.reports.diff.cases import AFTER, BEFORE
+from tests.tasks.reports.cases import AFTER, BEFORE
 
 
 @pytest.mark.usefixtures("prefect_server")

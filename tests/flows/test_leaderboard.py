@@ -38,7 +38,7 @@ from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
 from tests.fakes.checkpoints import make_checkpoint
 from tests.fakes.llm_server import KEY, ScriptedServer
-from tests.tasks.reports.leaderboard.cases import benchmark
+from tests.tasks.reports.cases import benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
 

@@ -38,7 +38,7 @@ from tasks.benchmarks import write_benchmark
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.preflight import check_annotators, check_inputs
 from tests.fakes.llm_server import KEY, ScriptedServer
-from tests.tasks.reports.leaderboard.cases import benchmark as toy
+from tests.tasks.reports.cases import benchmark as toy
 
 
 def all_flows() -> dict[str, Flow[..., Any]]:

@@ -1,6 +1,6 @@
 """The law of resumption: after a kill in any stage, the same command continues the run.
 
-Covers `flows.runtime.prefect_server`, `tasks.runtime.progress`, `tasks.runtime.run_logger`.
+Covers `flows.runtime.prefect_server`, `tasks.runtime.progress`, `tasks.runtime.progress`.
 """
 
 import json

@@ -25,7 +25,7 @@ from infra.errors import (
 )
 from infra.settings import Settings, StoreSettings
 from tasks.runtime.caching import task_of
-from tasks.runtime.run_logger import run_logger, send_logs
+from tasks.runtime.progress import run_logger, send_logs
 from tasks.stages.annotate.ledger_actor import RemoteLedger
 from tasks.stages.annotate.shard import Judged, Shard, annotate_shard
 from tests.tasks.stages.annotate.test_shard import RECIPE

@@ -1,6 +1,6 @@
 """A study from end to end: real runs of the agents, then the papers' figures of what is stored.
 
-Covers `flows.study`, `tasks.stages.study.evidence`, `tasks.stages.study.report`.
+Covers `flows.study`, `tasks.stages.study.report`, `tasks.stages.study.report`.
 """
 
 from pathlib import Path

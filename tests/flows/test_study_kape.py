@@ -21,8 +21,8 @@ from infra.errors import (
 from infra.settings import SearchSettings, Settings
 from tasks.estimation.study import StudyFigures, study_figures
 from tasks.inputs.formats.pair_files import NOT_RELEVANT
-from tasks.stages.embed import KINDS
 from tasks.stages.study.kape import read_kape_report
+from tasks.stages.vectors import KINDS
 from tests.flows.estimation import (
     embedded,
     open_store,

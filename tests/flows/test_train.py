@@ -1,6 +1,6 @@
 """Training from end to end: a fine-tuned checkpoint on Ray, its report, and its use as an encoder.
 
-Covers `tasks.runtime.trainer`, `infra.settings.models`.
+Covers `tasks.runtime.actors`, `infra.settings.models`.
 """
 
 import json

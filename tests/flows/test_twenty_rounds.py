@@ -30,10 +30,9 @@ from infra.store import candidates, corpus, open_database
 from infra.store.pending import pairs_in, read_keys
 from tasks.benchmarks import columns_of
 from tasks.runtime.references import CollectedSource, SearchReference
-from tasks.stages.annotate.plan import choose_pairs, current_recipe, plan_run
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.monitor import store_annotations
+from tasks.stages.annotate.plan import AnnotationRun, choose_pairs, current_recipe, plan_run
 from tasks.stages.annotate.shard import judge_pairs
-from tasks.stages.annotate.writer import store_annotations
 from tasks.stages.labels import labelled_benchmark, labels_of_agents
 from tests.fakes.llm_server import KEY
 from tests.flows.rounds_of_change import (

@@ -15,7 +15,7 @@ from tasks.benchmarks import write_benchmark
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.hostile_folder import lay_modules, names_run
 from tests.flows.world import COSQA, World, additions, environment
-from tests.tasks.reports.leaderboard.cases import benchmark as toy
+from tests.tasks.reports.cases import benchmark as toy
 
 CASES = additions(4)
 PAIR = '{{"query": "add {0} to it", "code": "def plus(v):\\n    return v + {0}", "label": 1}}\n'

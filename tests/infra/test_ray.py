@@ -24,7 +24,7 @@ from infra.errors import RayStartError, SettingsError
 from infra.ray import box_resources, check_reach, signals_as_raised
 from infra.settings import RaySettings, Settings, StoreSettings
 from infra.store.pending import keys_folder
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun
 
 KEY = "sk-of-this-test"
 CLUSTER = """

@@ -30,7 +30,7 @@ from tasks.inputs.pairs import read_queries, read_truth
 from tasks.inputs.sheets import read_answers, read_label_sheet
 from tasks.inputs.trec import read_run
 from tasks.sources import open_source, sources
-from tasks.stages.study.files import read_annotators
+from tasks.stages.study.report import read_annotators
 from tasks.suites import suites
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.stores import empty_store

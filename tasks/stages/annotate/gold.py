@@ -186,12 +186,7 @@ def stored_gold_counts(database: Database, recipes: Iterable[RecipeId]) -> GoldC
 def count_questions(
     annotated: Iterable[Annotation], known: Mapping[PairKey, GivenVote]
 ) -> GoldCounts:
-    """Return the results of the gold questions among annotations.
-
-    Args:
-        annotated: Annotations of gold questions and of other pairs.
-        known: Key of a gold question → its known label.
-    """
+    """Return the results of the gold questions among annotations."""
     asked = [item for item in annotated if item.key in known and item.status != "failed"]
     judged = [
         (item.label, int(vote.relevance or 0), vote.note == _INJECTED)

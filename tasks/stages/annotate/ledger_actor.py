@@ -101,11 +101,7 @@ def _attempt_method(method: Callable[..., Coroutine[Any, Any, _R]]) -> Callable[
 
 
 class LedgerActor:
-    """A ledger, and the slots of pairs that all workers judge at once.
-
-    Args:
-        budget: Journal, model, budget and slots.
-    """
+    """A ledger, and the slots of pairs that all workers judge at once."""
 
     def __init__(self, budget: RunBudget) -> None:
         self._ledger = budget.ledger()
@@ -253,11 +249,7 @@ class LedgerActor:
 
 
 class LedgerHandle:
-    """The actor as the flow sees it; workers get it as it is. As a context it ends the actor.
-
-    Args:
-        budget: Journal, model, budget and slots.
-    """
+    """The actor as the flow sees it; workers get it as it is. As a context it ends the actor."""
 
     def __init__(self, budget: RunBudget) -> None:
         self._llm = budget.llm

@@ -1,30 +1,26 @@
-"""Progress of a round of judging, and the counts of its pairs."""
+"""Annotations as they arrive: stored, counted, and shown while a round goes on."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from agents import JournalLedger
-from infra.errors import GoldQuestionError
+from agents.committee.paths import AnnotationPath
+from infra.errors import DiskFullError, GoldQuestionError, StoreError
 from infra.identity import PairKey
 from infra.records import Annotation, GivenVote
-from tasks.reports.text import counted, format_cost, format_words
-from tasks.runtime.progress import Progress
+from infra.store import Database, annotations
+from tasks.reports.text import counted, format_cost, format_words, visible
+from tasks.runtime.progress import Progress, get_run_logger, run_logger
 from tasks.runtime.references import JudgedPairs
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.annotate.gold import alarm_of, count_questions
 from tasks.stages.annotate.plan import AnnotationPlan
-from tasks.stages.annotate.unlabelled import UnlabelledPairs
+
+_LONGEST_REASON = 200
 
 
 class ProgressMonitor:
     """Counts the annotations of a round, and shows them while it goes on and at its end.
-
-    Args:
-        plan: The pairs of the round.
-        ledger: The model's, with the run's budget.
-        known: Keys of gold questions → their known labels.
-        gold_limit: Largest share of gold questions that may be judged wrongly.
-        bar: The progress bar.
 
     Attributes:
         arrived: Number of pairs whose annotations have arrived.
@@ -108,3 +104,66 @@ class ProgressMonitor:
         return JudgedPairs(
             pairs=self._judged, failed=self._failed.counts.total(), most_often=most_often
         )
+
+
+class UnlabelledPairs:
+    """Counts of pairs by their paths.
+
+    Attributes:
+        counts: Path → number of pairs.
+        reasons: Path → reason of its first pair, on one line.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.reasons: dict[str, str] = {}
+
+    def add(self, annotation: Annotation) -> None:
+        """Count a pair."""
+        self.counts[annotation.path] += 1
+        if annotation.reason and annotation.path not in self.reasons:  # it may quote hostile text
+            reason = visible(annotation.reason, _LONGEST_REASON)
+            self.reasons[annotation.path] = " ".join(reason.split())
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a line for each path, with the reason of its first pair."""
+        return tuple(
+            f"{counted(number, 'pairs')} without a label, {format_words(path)}: "
+            f"{self.reasons.get(path, 'no reason is known')}"
+            for path, number in self.counts.most_common()
+        )
+
+
+def store_annotations(database: Database, new_annotations: Sequence[Annotation]) -> None:
+    """Store annotations; in place of one that the database refuses, that its pair failed.
+
+    Replies and programs are untrusted input: a value that no column accepts must fail neither the
+    other annotations of a batch nor the run.
+
+    Raises:
+        StoreError: The database cannot be opened or written; nothing of the batch is stored.
+    """
+    try:
+        annotations.add_annotations(database, new_annotations)
+    except (StoreError, DiskFullError):
+        raise
+    except Exception as error:  # noqa: BLE001 - DuckDB's binding raises many
+        if len(new_annotations) > 1:
+            middle = len(new_annotations) // 2
+            for half in (new_annotations[:middle], new_annotations[middle:]):
+                store_annotations(database, half)
+            return
+        refused = new_annotations[0]
+        reason = f"the store refused the annotation: {type(error).__name__}"
+        run_logger(__name__).warning(
+            "%s; query %s, code %s counts as failed: %s", reason, *refused.key, error
+        )
+        failure = Annotation(
+            query_id=refused.query_id,
+            code_id=refused.code_id,
+            recipe_id=refused.recipe_id,
+            status="failed",
+            path=AnnotationPath.INTERNAL_ERROR,
+            reason=reason,
+        )
+        annotations.add_annotations(database, [failure])

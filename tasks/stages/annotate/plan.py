@@ -1,12 +1,13 @@
-"""The plan of a run: the pending pairs of its rounds, those it takes, and what they may cost."""
+"""A run: its labelling rounds, the pending pairs of each, those it takes, and what it may cost."""
 
 import asyncio
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Self
 
 from agents import recipe_of
 from agents.committee.configurations import CONFIGURATIONS
@@ -18,9 +19,12 @@ from infra.records import Record
 from infra.settings import (
     REASONS,
     CommitteeSettings,
+    RaySettings,
     ReannotationSettings,
     Reason,
     SandboxSettings,
+    Settings,
+    StoreSettings,
 )
 from infra.store import Database, annotations, candidates, open_database, recipes
 from infra.store.pending import (
@@ -38,8 +42,8 @@ from sandbox.backends import make_sandbox
 from sandbox.contract.check import require_behaviours
 from tasks.reports.plan import ReasonPlan, RunPlan, plan_notes, plan_sentence
 from tasks.runtime.caching import stage
-from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import get_run_logger, run_logger
+from tasks.runtime.progress import get_run_logger, run_logger
+from tasks.runtime.references import RecipeReference, SearchReference
 from tasks.stages.annotate.cost import expected_of
 from tasks.stages.annotate.gold import (
     GoldQuestion,
@@ -48,10 +52,73 @@ from tasks.stages.annotate.gold import (
     known_labels,
     next_questions,
 )
-from tasks.stages.annotate.run import AnnotationRun
 from tasks.stages.coverage import labels_by
 
 _LONGEST_DELAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class AnnotationRun:
+    """A run of the agents over the candidates of a search.
+
+    Attributes:
+        search: The candidates.
+        recipe: The recipe of the first labelling round.
+        committee: The agents, their model and the sandbox.
+        policy: For which reasons pairs are judged, how many, and for how much.
+        store: The store.
+        ray: The cluster that runs shards.
+        is_approved: Whether nobody has to agree to the plan.
+        accepts_gold: Whether it goes on whatever the model says of gold questions.
+    """
+
+    search: SearchReference
+    recipe: RecipeReference
+    committee: CommitteeSettings
+    policy: ReannotationSettings
+    store: StoreSettings
+    ray: RaySettings
+    is_approved: bool = True
+    accepts_gold: bool = False
+
+    @classmethod
+    def of(cls, search: SearchReference, recipe: RecipeReference, settings: Settings) -> Self:
+        """Return a run by the settings."""
+        return cls(
+            search=search,
+            recipe=recipe,
+            committee=settings.committee,
+            policy=settings.reannotation,
+            store=settings.store,
+            ray=settings.ray,
+            is_approved=not settings.operation.approve,
+            accepts_gold=settings.publish.accept_gold,
+        )
+
+    def of_all(self) -> Self:
+        """Return the run that takes all pending pairs, whatever the reasons of other runs are."""
+        limits = {"pairs": self.policy.pairs, "budget_usd": self.policy.budget_usd}
+        policy = ReannotationSettings.model_validate({"retry_all": True, **limits})
+        return replace(self, policy=policy)
+
+    def of_queries(self, number: int) -> Self:
+        """Return the run over so many queries only, drawn by the seed."""
+        annotation = self.committee.annotation.model_copy(update={"limit": number})
+        return replace(self, committee=replace(self.committee, annotation=annotation))
+
+    @property
+    def rounds(self) -> list[RecipeReference]:
+        """The recipes of all labelling rounds, in order."""
+        sandbox = self.recipe.sandbox
+        return [
+            self.recipe.model_copy(
+                update={
+                    "recipe_id": RecipeId(mark_of(recipe_of(self.committee, sandbox, number))),
+                    "labelling_round": number,
+                }
+            )
+            for number in range(1, self.committee.annotation.rounds + 1)
+        ]
 
 
 @dataclass(frozen=True)
@@ -313,7 +380,6 @@ def spending_of(
 def _gold_of(
     database: Database, of_round: PendingRound, pairs: int, committee: CommitteeSettings
 ) -> list[GoldQuestion]:
-    """Return the gold questions of a round over a number of pairs."""
     if committee.llm.is_recorded:  # they are none of the recorded pairs
         return []
     known = known_labels(database)

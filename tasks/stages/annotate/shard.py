@@ -30,8 +30,8 @@ from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.caching import MODEL_AWAY, StageRetry, stage
+from tasks.runtime.progress import hear_libraries, run_logger, send_logs
 from tasks.runtime.references import RecipeReference
-from tasks.runtime.run_logger import hear_libraries, run_logger, send_logs
 
 if TYPE_CHECKING:
     from tasks.stages.annotate.ledger_actor import LedgerHandle, RemoteLedger
@@ -105,12 +105,6 @@ def annotate_shard(
 
     Where model or engine is away, the shard fails and is tried again; so it does where its process
     is lost, by Ray. Replies that it had by then are in the journal.
-
-    Args:
-        shard: The pairs.
-        committee: The agents, their model and the sandbox.
-        recipe: The recipe of these agents.
-        actor: Has the journal, and says how many pairs may be judged at once.
     """
     hear_libraries()
     try:
@@ -244,7 +238,6 @@ class SlotLease:
             self._asking.cancel()
 
     async def _ask(self) -> None:
-        """Ask the actor for slots while pairs wait."""
         while self._waiting > 0:
             try:
                 granted = await self._ledger.acquire_slots(min(self._waiting, _HANDFUL))
@@ -261,31 +254,25 @@ class SlotLease:
             await asyncio.sleep(0)  # those who have waited take them
 
 
+@dataclass(eq=False)
 class ShardRunner:
     """Judges pairs, many at once; an error that all of them would meet ends it early.
 
-    Args:
+    Attributes:
         annotate: Judges one pair.
         slots: Bounds how many pairs are judged at once.
         allowed: Failures in a row that end it.
         stop_asking: Lets no more requests be sent.
     """
 
-    def __init__(
-        self,
-        annotate: Callable[[Pair], Awaitable[Annotation]],
-        slots: asyncio.Semaphore | SlotLease,
-        allowed: int,
-        stop_asking: Callable[[], object] = lambda: None,
-    ) -> None:
-        self._annotate = annotate
-        self._slots = slots
-        self._allowed = allowed
-        self._stop_asking = stop_asking
-        self._judged = Judged()
-        self._in_a_row = 0
-        self._waiting: set[asyncio.Task[None]] = set()
-        self._deadline = asyncio.timeout(None)
+    annotate: Callable[[Pair], Awaitable[Annotation]]
+    slots: asyncio.Semaphore | SlotLease
+    allowed: int
+    stop_asking: Callable[[], object] = lambda: None
+    _judged: Judged = field(default_factory=Judged)
+    _in_a_row: int = 0
+    _waiting: set[asyncio.Task[None]] = field(default_factory=set)
+    _deadline: asyncio.Timeout = field(default_factory=lambda: asyncio.timeout(None))
 
     async def judge(self, pairs: Sequence[Pair], grace_s: float) -> Judged:
         """Return the annotations of pairs; of those that were judged before an error or interrupt.
@@ -306,7 +293,7 @@ class ShardRunner:
         except TimeoutError:
             pass
         except asyncio.CancelledError:
-            self._stop_asking()
+            self.stop_asking()
             judged.is_interrupted = True
             self._end(JudgingError("the run was interrupted"))
             await asyncio.wait(tasks, timeout=WIRE_S)
@@ -325,9 +312,9 @@ class ShardRunner:
 
     async def _judge(self, pair: Pair, grace_s: float) -> None:
         try:
-            async with self._slots:
+            async with self.slots:
                 self._waiting.remove(cast("asyncio.Task[None]", asyncio.current_task()))
-                self._add(await self._annotate(pair))
+                self._add(await self.annotate(pair))
         except (LanguageModelError, JudgingError, WorkerLostError) as error:
             if not self._judged.error:
                 self._deadline.reschedule(asyncio.get_running_loop().time() + grace_s)
@@ -342,7 +329,7 @@ class ShardRunner:
         """
         self._judged.annotations.append(annotation)
         self._in_a_row = self._in_a_row + 1 if annotation.status == "failed" else 0
-        if self._in_a_row >= self._allowed:
+        if self._in_a_row >= self.allowed:
             is_away = annotation.path in _AWAY
             raise (ModelUnavailableError if is_away else JudgingError)(
                 f"{self._in_a_row} pairs failed in a row, the last one with: {annotation.reason}; "

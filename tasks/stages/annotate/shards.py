@@ -7,6 +7,7 @@ import pickle
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import cast
 from uuid import UUID
@@ -26,17 +27,14 @@ from infra.store.pending import pairs_in
 from tasks.reports.run import contradictions
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage, task_of
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress, run_logger
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
-from tasks.runtime.run_logger import get_run_logger, run_logger
 from tasks.stages.annotate.gold import ENOUGH, known_labels, mix_questions
 from tasks.stages.annotate.ledger_actor import LedgerHandle, RunBudget
-from tasks.stages.annotate.monitor import ProgressMonitor
-from tasks.stages.annotate.plan import AnnotationPlan
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.monitor import ProgressMonitor, store_annotations
+from tasks.stages.annotate.plan import AnnotationPlan, AnnotationRun
 from tasks.stages.annotate.shard import WIRE_S, Judged, Shard, annotate_shard, shards_for
-from tasks.stages.annotate.writer import store_annotations
 
 _POLL_S = 0.25
 _REFRESH_S = 2.0
@@ -94,65 +92,59 @@ def collect_round(plan: AnnotationPlan, judged: JudgedPairs) -> State[JudgedPair
     return Completed(data=judged, message=str(judged))
 
 
+@dataclass(eq=False)
 class RoundRunner:
     """Keeps shards at work, and stores their annotations as they end.
 
     The first error of a shard, the store or the journal, or too many gold questions judged wrongly,
     ends the round: shards at work are waited for, no more are started.
 
-    Args:
+    Attributes:
         plan: What is judged, and by whom.
         run: Who judges, and where.
         tasks: The shards at work.
         actor: The ledger's actor.
         monitor: Counts and shows what arrives.
         database: Where annotations are stored, many at once.
-
-    Attributes:
         shards: The ids of all shards' runs.
     """
 
-    def __init__(
-        self,
-        plan: AnnotationPlan,
-        run: AnnotationRun,
-        tasks: RayTasks[Judged],
-        actor: LedgerHandle,
-        monitor: ProgressMonitor,
-        database: Database,
-    ) -> None:
-        self.shards: list[UUID] = []
-        self._plan = plan
-        self._run = run
-        self._tasks = tasks
-        self._actor = actor
-        self._monitor = monitor
-        self._database = database
-        self._unstored: list[Annotation] = []
-        self._error: Exception | None = None
-        self._in_flight = run.committee.annotation.in_flight
-        self._at_once = 1
-        self._submitted = 0
-        self._store_at = self._refresh_at = 0.0
-        self._idle_since = time.monotonic()
+    plan: AnnotationPlan
+    run: AnnotationRun
+    tasks: RayTasks[Judged]
+    actor: LedgerHandle
+    monitor: ProgressMonitor
+    database: Database
+    shards: list[UUID] = field(default_factory=list)
+    _unstored: list[Annotation] = field(default_factory=list)
+    _error: Exception | None = None
+    _at_once: int = 1
+    _submitted: int = 0
+    _store_at: float = 0.0
+    _refresh_at: float = 0.0
+    _idle_since: float = field(default_factory=time.monotonic)
+
+    @property
+    def _in_flight(self) -> int:
+        return self.run.committee.annotation.in_flight
 
     def judge(self, pairs: Iterable[Pair]) -> None:
         """Judge pairs, all of a query together."""
         shards = self._cut(pairs)
         try:
             self._submit(shards)
-            while self._tasks:
+            while self.tasks:
                 self._take_ended()
                 self._submit(shards)
                 self._refresh()
         except (KeyboardInterrupt, TerminationSignal):
-            for judged in self._tasks.interrupt(WIRE_S + _POLL_S):
+            for judged in self.tasks.interrupt(WIRE_S + _POLL_S):
                 self._unstored += judged.annotations
             self._store()
             raise
         self._store()
-        if error := self._monitor.alarm or self._error:
-            self._monitor.close()
+        if error := self.monitor.alarm or self._error:
+            self.monitor.close()
             raise error
 
     def _cut(self, pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
@@ -160,7 +152,7 @@ class RoundRunner:
 
         While one waits for its last replies, others take its slots: each has pairs for many.
         """
-        shard, left = list[Pair](), self._plan.pairs
+        shard, left = list[Pair](), self.plan.pairs
         for _, group in groupby(pairs, key=lambda pair: pair.query.query_id):
             of_query = list(group)
             slots = self._in_flight / self._at_once
@@ -176,31 +168,30 @@ class RoundRunner:
 
     def _submit(self, shards: Iterator[list[Pair]]) -> None:
         """Start shards, twice as many as have room: those that wait begin as soon as others end."""
-        if self._error or self._monitor.alarm:
+        if self._error or self.monitor.alarm:
             return
         with self._errors_noted():
-            wanted = shards_for(self._plan.pairs, self._in_flight)
+            wanted = shards_for(self.plan.pairs, self._in_flight)
             self._at_once = max(1, min(wanted, int(cores() / _CORES_A_SHARD)))
-            for pairs in islice(shards, max(0, 2 * self._at_once - len(self._tasks))):
+            for pairs in islice(shards, max(0, 2 * self._at_once - len(self.tasks))):
                 shard = Shard(
-                    collection=self._plan.collection,
+                    collection=self.plan.collection,
                     first=self._submitted + 1,
                     last=self._submitted + len(pairs),
                     content=pickle.dumps(pairs),
                 )
                 self._submitted = shard.last
-                run = self._tasks.submit(
-                    shard=shard, committee=self._run.committee, recipe=self._plan.recipe,
-                    actor=self._actor,
+                run = self.tasks.submit(
+                    shard=shard, committee=self.run.committee, recipe=self.plan.recipe,
+                    actor=self.actor,
                 )  # fmt: skip
                 self.shards.append(run)
 
     def _take_ended(self) -> None:
-        """Count and store the annotations of shards that have ended."""
         with self._errors_noted():
-            for judged in self._tasks.ended(_POLL_S):
+            for judged in self.tasks.ended(_POLL_S):
                 self._unstored += judged.annotations
-                self._monitor.add(judged.annotations)
+                self.monitor.add(judged.annotations)
                 self._error = self._error or judged.error
         if time.monotonic() >= self._store_at:
             self._store()
@@ -213,7 +204,7 @@ class RoundRunner:
         started = time.monotonic()
         if self._unstored:
             with self._errors_noted():
-                store_annotations(self._database, self._unstored)
+                store_annotations(self.database, self._unstored)
                 self._unstored = []
         taken = time.monotonic() - started
         self._store_at = time.monotonic() + taken / _SHARE_OF_TIME
@@ -225,15 +216,15 @@ class RoundRunner:
             return
         self._refresh_at = now + _REFRESH_S
         with self._errors_noted():
-            shards, judged, reserved_usd, trouble = self._actor.activity()
-            self._monitor.refresh(judged, trouble, reserved_usd)
+            shards, judged, reserved_usd, trouble = self.actor.activity()
+            self.monitor.refresh(judged, trouble, reserved_usd)
             if shards:
                 self._idle_since = now
-            elif self._tasks and now - self._idle_since > self._run.ray.placement_timeout_s:
+            elif self.tasks and now - self._idle_since > self.run.ray.placement_timeout_s:
                 self._idle_since = now
                 run_logger(__name__).warning(
                     "%s pairs wait for a worker, and none is at work: %s; end other work there or "
-                    "start a node with room", f"{self._plan.pairs - self._monitor.arrived:,}",
+                    "start a node with room", f"{self.plan.pairs - self.monitor.arrived:,}",
                     room_for(_asked()),
                 )  # fmt: skip
 
@@ -247,5 +238,4 @@ class RoundRunner:
 
 
 def _asked() -> dict[str, float]:
-    """Return the resources that a shard asks Ray for."""
     return {"CPU": _CORES_A_SHARD, **box_resources()}

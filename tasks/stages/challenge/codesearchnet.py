@@ -27,7 +27,7 @@ from tasks.reports.document import Block, Document, Table
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import stage
 from tasks.runtime.input_checks import check_challenge
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.progress import get_run_logger
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.label.sample import items_of, top_results
 from tasks.stages.scoring import Run

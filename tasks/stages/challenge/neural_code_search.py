@@ -24,7 +24,7 @@ from tasks.reports.document import Document, Table
 from tasks.reports.text import counted
 from tasks.runtime.caching import stage
 from tasks.runtime.input_checks import check_challenge
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.progress import get_run_logger
 from tasks.sources.neural_code_search import EXAMPLES
 from tasks.stages.challenge.rankings import Search
 from tasks.stages.scoring import Run
@@ -114,9 +114,8 @@ def _named(method: str) -> str:
 def _first(file: Path) -> dict[str, list[str]]:
     """Return query → its first codes, best first."""
     found: dict[str, list[str]] = defaultdict(list)
-    for query, code, _ in read_run(file).rows():
-        if len(found[query]) < DEEPEST:
-            found[query].append(code)
+    for query, code, _ in read_run(file).cut(DEEPEST).rows():
+        found[query].append(code)
     return found
 
 

@@ -27,9 +27,8 @@ from tasks.inputs.pairs import read_queries
 from tasks.ranking.methods import components, fuse, identity, rank_vectors
 from tasks.retrievers import retrievers
 from tasks.runtime.caching import VECTORS_AWAY, stage
-from tasks.stages.embed import Embedding, embed_stored
 from tasks.stages.scoring import Run
-from tasks.stages.vectors import TextVectors, stored_vectors
+from tasks.stages.vectors import Embedding, TextVectors, embed_stored, stored_vectors
 
 _TAG_DIGITS = 16
 
@@ -74,14 +73,7 @@ def open_search(
 ) -> Search:
     """Return a search, whose queries are written to its folder; of equal ones the first counts.
 
-    Other queries or another depth have another folder.
-
-    Args:
-        collection: The collection of the codes.
-        queries: The file that the queries are from, which names the search.
-        texts: The queries.
-        depth: The most codes of a query.
-        outputs: The folder of all outputs.
+    Other queries or another depth have another folder. The file of the queries names the search.
     """
     distinct = {query.query_id: query.text for query in map(Query.of, texts)}
     digest = mark("asked", str(depth), *distinct)

@@ -38,12 +38,11 @@ from tasks.reports.plan import expected_note
 from tasks.reports.text import counted, format_cost, tally
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, is_done, stage
-from tasks.runtime.progress import progress
-from tasks.runtime.run_logger import get_run_logger
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.sources import lacks_written, written_queries
 from tasks.stages.annotate.cost import expected_of_texts
 from tasks.stages.collect import collect_source
-from tasks.stages.generate.asking import ask_each, require_writer
+from tasks.stages.generate.write import ask_each, require_writer
 
 _RECEIVED = 70  # tokens of a reply
 _MOST_UNREAD = 10  # replies, before one can be read

@@ -1,10 +1,15 @@
-"""The task that has answers written and verified, several queries at once."""
+"""Answers to queries without a match: these queries, and the task that has answers written.
+
+A query has no match when agents have finished all its candidates and label none 1. Several queries
+are worked on at once.
+"""
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal, TypeVar
 
 from agents import (
     Committee,
@@ -22,27 +27,158 @@ from infra.errors import (
     ModelRefusedError,
     ModelUnavailableError,
     RunStopError,
+    SettingsError,
 )
+from infra.identity import PairKey, QueryId
 from infra.records import Query, Record
-from infra.settings import CommitteeSettings, Configuration, GenerationSettings
-from infra.store import Database, corpus, generated, recipes
+from infra.settings import (
+    CommitteeSettings,
+    Configuration,
+    GenerationSettings,
+    LanguageModelSettings,
+)
+from infra.store import Database, candidates, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
+from infra.store.labels import decide_labels
 from infra.subsets import Draw
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress, run_logger
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_logger import get_run_logger, run_logger
+from tasks.stages.annotate.monitor import store_annotations
 from tasks.stages.annotate.plan import current_recipe
-from tasks.stages.annotate.writer import store_annotations
-from tasks.stages.generate.asking import ask_each, require_writer
-from tasks.stages.generate.plan import answers_by_query, queries_without_match, state_of
+from tasks.stages.labels import labels_of_agents
 
 _SNIPPETS = "staqc"  # the source whose code need not be a function
 
 Work = tuple[Query, Sequence[GeneratedCode]]
+
+State = Literal["confirmed", "waiting", "given up", "open"]
+
+Item = TypeVar("Item")
+
+
+class GenerationPlan(Record):
+    """Numbers of the queries without a match by their state.
+
+    Attributes:
+        collection: The queries' collection.
+        without_match: Number of queries without a match.
+        confirmed: Number with an answer that people confirmed.
+        waiting: Number with a verified answer that nobody has confirmed yet.
+        given_up: Number whose last answers were all refused, as often as the settings allow.
+        to_write: Number that the next run writes answers to.
+    """
+
+    collection: str
+    without_match: int = 0
+    confirmed: int = 0
+    waiting: int = 0
+    given_up: int = 0
+    to_write: int = 0
+
+
+def plan_generation(
+    database: Database, source: CollectedSource, model: str, settings: GenerationSettings
+) -> GenerationPlan:
+    """Count the queries without a match by their state."""
+    collection = source.main.name
+    queries = queries_without_match(database, source)
+    answers = answers_by_query(database, collection)
+    states = [state_of(answers.get(query, ()), model, settings.max_tries) for query in queries]
+    to_write = states.count("open")
+    return GenerationPlan(
+        collection=collection,
+        without_match=len(queries),
+        confirmed=states.count("confirmed"),
+        waiting=states.count("waiting"),
+        given_up=states.count("given up"),
+        to_write=min(to_write, settings.limit or to_write),
+    )
+
+
+def queries_without_match(database: Database, source: CollectedSource) -> list[QueryId]:
+    """Return the queries whose candidates are all finished and none of them labelled 1, in order.
+
+    The current labels count, with labelling rounds the majority's. Candidates that were left
+    undecided are finished; queries without candidates have nothing that was judged, and are left
+    out.
+    """
+    labels = labels_of_agents(database, source)
+    if labels is None or labels.current is None:
+        return []
+    judged = decide_labels(database, labels.current)
+    relevance_of: dict[PairKey, float | None] = {
+        PairKey(row["query_id"], row["code_id"]): row.get("relevance")
+        for table in (judged.labels, judged.undecided)
+        for row in table.to_pylist()
+    }
+    matched: dict[QueryId, bool] = {}
+    for pair in candidates.pairs_of(database, labels.searches, source.main.name):
+        may_match = relevance_of.get(pair, 1) == 1
+        matched[pair.query_id] = matched.get(pair.query_id, False) or may_match
+    return [query for query, has_match in matched.items() if not has_match]
+
+
+def answers_by_query(
+    database: Database, collection: str
+) -> Mapping[QueryId, Sequence[GeneratedCode]]:
+    """Return the answers to each of a collection's queries, oldest first."""
+    answers: dict[QueryId, list[GeneratedCode]] = {}
+    for item in generated.load_answers(database, collection):
+        answers.setdefault(item.query_id, []).append(item)
+    return answers
+
+
+def state_of(answers: Sequence[GeneratedCode], model: str, max_tries: int) -> State:
+    """Return the state of a query with these answers, oldest first.
+
+    A model is given up after some refused answers, counted anew from a person's refusal on.
+    """
+    accepted = [item for item in answers if not item.is_refused]
+    if accepted:
+        return "confirmed" if any(item.confirmed for item in accepted) else "waiting"
+    tries = 0
+    for item in answers:
+        by_model = item.status == "refused" and item.model == model
+        tries = 0 if item.confirmed is False else tries + by_model
+    return "open" if tries < max_tries else "given up"
+
+
+def require_writer(llm: LanguageModelSettings) -> None:
+    """Refuse recorded replies, which are of their own pairs alone."""
+    if llm.is_recorded:
+        raise SettingsError(f"{llm.model} cannot write anything: name a model with --model")
+
+
+async def ask_each(
+    items: Iterable[Item],
+    ask: Callable[[Item], Awaitable[None]],
+    at_once: int,
+    advance: Callable[[int], None],
+) -> None:
+    """Ask about items, several at once; call ``advance`` after each.
+
+    Raises:
+        LanguageModelError: The first that was raised; by then those in flight have ended.
+    """
+    queue, errors = iter(items), list[LanguageModelError]()
+
+    async def take() -> None:
+        for item in queue:
+            try:
+                await ask(item)
+            except LanguageModelError as error:
+                errors.append(error)
+            if errors:
+                return
+            advance(1)
+
+    await asyncio.gather(*(take() for _ in range(at_once)))
+    if errors:
+        raise errors[0]
 
 
 class Generated(Record):
@@ -116,27 +252,24 @@ def _work(
     return [(query_of[query], answers.get(query, ())) for query in wanted if query in drawn]
 
 
+@dataclass(eq=False)
 class AnswerWriter:
     """Writes answers to several queries at once, and stores each as it comes."""
 
-    def __init__(
-        self,
-        database: Database,
-        collection: str,
-        committee: CommitteeSettings,
-        generation: GenerationSettings,
-        recipe_id: str,
-    ) -> None:
-        self._database = database
-        self._collection = collection
-        self._chosen = committee
-        self._generation = generation
-        self._recipe_id = recipe_id
-        info, _ = corpus.load_source(database, collection)
+    database: Database
+    collection: str
+    committee: CommitteeSettings
+    generation: GenerationSettings
+    recipe_id: str
+    # DuckDB opens one file in one thread at a time.
+    _storing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _failed_in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        """Read whether snippets, which need be no function, are searched."""
+        info, _ = corpus.load_source(self.database, self.collection)
         self._snippets = _SNIPPETS in info.name.split("+")
-        self._storing = asyncio.Lock()  # DuckDB opens one file in one thread at a time
-        self._counts: Counter[str] = Counter()
-        self._failed_in_a_row = 0
 
     async def answer_all(self, work: Iterable[Work], advance: Callable[[int], None]) -> Generated:
         """Answer queries, and return the counts; call ``advance`` after each query.
@@ -144,17 +277,17 @@ class AnswerWriter:
         Raises:
             LanguageModelError: The run ended early; answers in flight are stored.
         """
-        chosen = self._chosen
-        ledger = journal_ledger(self._database.settings, chosen.llm)
+        chosen = self.committee
+        ledger = journal_ledger(self.database.settings, chosen.llm)
         sandbox = CheckedSandbox(make_sandbox(chosen.sandbox), chosen.sandbox)
         model = build_model(chosen.llm, ledger)
-        committee = build_committee(model, chosen, self._recipe_id, sandbox)
+        committee = build_committee(model, chosen, self.recipe_id, sandbox)
 
         async def ask(item: Work) -> None:
             await self._answer(item[0], list(item[1]), model, committee)
 
         try:
-            await ask_each(work, ask, self._generation.concurrency, advance)
+            await ask_each(work, ask, self.generation.concurrency, advance)
         finally:
             await committee.close()
             await sandbox.close()
@@ -168,7 +301,7 @@ class AnswerWriter:
         committee: Committee,
     ) -> None:
         """Write answers until one is verified or no try is left, and count them."""
-        asked, tries = self._chosen.llm.model, self._generation.max_tries
+        asked, tries = self.committee.llm.model, self.generation.max_tries
         try:
             while state_of(answers, asked, tries) == "open":
                 # A person's reason comes before the agents'.
@@ -190,7 +323,7 @@ class AnswerWriter:
             self._counts["failed"] += 1
             self._failed_in_a_row += 1
             run_logger(__name__).warning("query %s is not answered: %s", query.query_id, error)
-            if self._failed_in_a_row >= self._chosen.annotation.stop_after_failures:
+            if self._failed_in_a_row >= self.committee.annotation.stop_after_failures:
                 raise ModelUnavailableError(
                     f"{self._failed_in_a_row} queries failed in a row, the last one with: {error}; "
                     "written answers are stored: remove the cause and run the same command again"
@@ -198,19 +331,19 @@ class AnswerWriter:
 
     def _answer_of(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
         return GeneratedCode(
-            collection=self._collection,
+            collection=self.collection,
             query_id=query.query_id,
             query=query.text,
             ordinal=ordinal,
             code_id=written.code.code_id,
             code=written.code.text,
-            model=self._chosen.llm.model,
-            recipe_id=self._recipe_id,
+            model=self.committee.llm.model,
+            recipe_id=self.recipe_id,
             status=written.status,
             reason=written.reason,
         )
 
     def _store(self, answer: GeneratedCode, written: WrittenAnswer) -> None:
         if written.annotation:
-            store_annotations(self._database, [written.annotation])
-        generated.add_answers(self._database, [(answer, written.calls)])
+            store_annotations(self.database, [written.annotation])
+        generated.add_answers(self.database, [(answer, written.calls)])

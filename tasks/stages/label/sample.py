@@ -14,7 +14,7 @@ from infra.settings import PublishSettings
 from infra.store import Database, candidates, samples
 from infra.store.samples import Sample, SampleItem, Scale, Stratum
 from infra.subsets import Draw
-from tasks.benchmarks.runs import NOTHING, Rankings
+from tasks.benchmarks.runs import Rankings
 from tasks.inputs.formats import read_pairs
 from tasks.inputs.pairs import Pairs
 from tasks.inputs.trec import read_run
@@ -167,12 +167,7 @@ def sample_results(
 
 def top_results(ranked: Rankings, number: int) -> list[tuple[str, str]]:
     """Return (query, code) of the first results of each query."""
-    return [
-        (query, ranked.code_ids[code])
-        for query, codes in zip(ranked.query_ids, ranked.codes[:, :number].tolist(), strict=True)
-        for code in codes
-        if code != NOTHING
-    ]
+    return [(query, code) for query, code, _ in ranked.cut(number).rows()]
 
 
 def _texts(

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -15,12 +14,11 @@ from tasks.estimation.study import StudiedMethod, rival_names, study_figures, st
 from tasks.inputs.formats import find_split, read_pairs, split_path
 from tasks.inputs.pairs import Pairs, overlap
 from tasks.reports.kape import KapeReport, kape_document
-from tasks.runtime.artifacts import artifact_key, write_pages
+from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_kape
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.runtime.references import FileReference
-from tasks.runtime.run_logger import get_run_logger
 from tasks.stages.vectors import TextVectors
 
 PAGE, REPORT = "kape.html", "kape.json"
@@ -115,8 +113,7 @@ def study_method(
 @stage("kape-report", "report the study of KAPE")
 def write_kape_report(studied: Sequence[StudiedMethod], settings: PublishSettings) -> Path:
     """Write the report, as page, Markdown and JSON; return its folder."""
-    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    report = KapeReport(generated_at=now, studied=tuple(studied))
+    report = KapeReport(generated_at=time_of_writing(), studied=tuple(studied))
     folder = settings.folder.resolve() / "kape-studies" / folder_name(report.names)
     files = {REPORT: report.model_dump_json(indent=1)}
     about = f"KAPE on {', '.join(report.names)}"

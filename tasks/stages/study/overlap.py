@@ -12,9 +12,8 @@ from infra.store import Database, candidates, corpus
 from infra.store.vectors import ids_of
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import VECTORS_AWAY, stage
-from tasks.runtime.progress import progress
+from tasks.runtime.progress import get_run_logger, progress
 from tasks.runtime.references import CollectedSource
-from tasks.runtime.run_logger import get_run_logger
 from tasks.search.exact import search as search_exactly
 from tasks.stages.vectors import open_codes, stored_vectors
 

@@ -18,8 +18,7 @@ from tasks.stages.leaderboard import WrittenLeaderboard
 from tasks.stages.study.report import REPORT
 from tasks.statistics.intervals import Interval
 from tests.fakes.studies import full_evidence
-from tests.tasks.reports.diff.cases import AFTER, BEFORE
-from tests.tasks.reports.leaderboard.cases import leaderboard
+from tests.tasks.reports.cases import AFTER, BEFORE, leaderboard
 
 
 def test_every_line_of_a_study_fits_into_80_columns(

@@ -535,7 +535,7 @@ def test_an_engine_that_is_away_is_told_before_a_server_starts(
 def test_to_find_that_nothing_is_left_to_do_takes_no_import_of_prefect() -> None:
     asked = (
         "import sys, flows.cli.pipeline, tasks.stages.up_to_date; "
-        "from tasks.runtime.run_logger import run_logger; run_logger('x').info('y'); "
+        "from tasks.runtime.progress import run_logger; run_logger('x').info('y'); "
         "print([name for name in ('prefect', 'ray', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)

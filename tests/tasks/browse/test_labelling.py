@@ -72,9 +72,21 @@ class Person:
             self.vote(grades[html.unescape(query[1])])
 
 
+def begun(app: Any, sample: Sample, *names: str) -> list[Person]:
+    """Return people who have begun to label a sample."""
+    people = [Person(app, sample, name) for name in names]
+    assert [person.begin().status_code for person in people] == [200] * len(people)
+    return people
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     return judged_store(tmp_path / "store", TEXTS)
+
+
+@pytest.fixture
+def sample(database: Database) -> Sample:
+    return sample_of(database, TEXTS)
 
 
 def app_of(database: Database) -> Any:
@@ -83,9 +95,8 @@ def app_of(database: Database) -> Any:
 
 
 def test_a_vote_is_stored_when_the_page_says_so_with_all_that_was_entered(
-    database: Database,
+    database: Database, sample: Sample
 ) -> None:
-    sample = sample_of(database, TEXTS)
     ann = Person(app_of(database), sample, "Ann")
     assert ann.begin().status_code == 200
     assert "item 1 of 3 · 0 labelled" in ann.page
@@ -105,11 +116,9 @@ def test_a_vote_is_stored_when_the_page_says_so_with_all_that_was_entered(
 
 
 def test_evidence_is_unlocked_when_all_is_labelled_and_both_votes_are_kept(
-    database: Database,
+    database: Database, sample: Sample
 ) -> None:
-    sample = sample_of(database, TEXTS)
-    ann = Person(app_of(database), sample, "Ann")
-    ann.begin()
+    [ann] = begun(app_of(database), sample, "Ann")
     for _ in TEXTS:
         assert "Test runs" not in ann.page
         for page in ("/pairs", "/methods", "/query?query=x"):  # nor on any other page
@@ -126,13 +135,10 @@ def test_evidence_is_unlocked_when_all_is_labelled_and_both_votes_are_kept(
 
 
 def test_agreement_is_shown_when_two_are_done_and_a_third_gets_the_conflicts(
-    database: Database,
+    database: Database, sample: Sample
 ) -> None:
-    sample = sample_of(database, TEXTS)
     app = app_of(database)
-    ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
-    ann.begin()
-    ben.begin()
+    ann, ben = begun(app, sample, "Ann", "Ben")
     ann.label_all(dict(zip(TEXTS, "110", strict=True)))
     assert "alpha" not in ben.client.get(f"/sample?sample={sample.sample_id}").text
     ben.label_all(dict(zip(TEXTS, "100", strict=True)))
@@ -146,8 +152,9 @@ def test_agreement_is_shown_when_two_are_done_and_a_third_gets_the_conflicts(
     assert TEXTS[1] in cat.page
 
 
-def test_a_pair_shows_peoples_votes_when_all_who_label_it_are_done(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
+def test_a_pair_shows_peoples_votes_when_all_who_label_it_are_done(
+    database: Database, sample: Sample
+) -> None:
     app = app_of(database)
     people = [Person(app, sample, name) for name in ("Ann", "Ben")]
     for person in people:
@@ -173,12 +180,9 @@ def test_a_sample_that_was_drawn_since_the_copy_can_be_labelled(database: Databa
     assert ann.client.get("/sample?sample=none").status_code == 400
 
 
-def test_nobody_reads_another_before_both_are_done(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
+def test_nobody_reads_another_before_both_are_done(database: Database, sample: Sample) -> None:
     app = app_of(database)
-    ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
-    ann.begin()
-    ben.begin()
+    ann, ben = begun(app, sample, "Ann", "Ben")
     ann.vote("1", note="Ann's secret note")
     for person in (ben, Person(app, sample, "Ann")):
         for page in (f"/item?sample={sample.sample_id}", f"/sample?sample={sample.sample_id}",
@@ -205,9 +209,8 @@ def test_a_name_is_one_browsers_in_each_of_its_samples(database: Database) -> No
 
 
 def test_a_name_that_another_browser_has_goes_on_where_its_person_says_so(
-    database: Database,
+    database: Database, sample: Sample
 ) -> None:
-    sample = sample_of(database, TEXTS)
     app = app_of(database)
     lost, new = Person(app, sample, "Ann"), Person(app, sample, "Ann")
     lost.begin()
@@ -231,9 +234,8 @@ def test_a_name_that_another_browser_has_goes_on_where_its_person_says_so(
 
 @pytest.mark.parametrize("is_done", [False, True])
 def test_whoever_takes_a_name_over_does_not_read_its_labels_before_all_may(
-    database: Database, *, is_done: bool
+    database: Database, sample: Sample, *, is_done: bool
 ) -> None:
-    sample = sample_of(database, TEXTS)
     app = app_of(database)
     ann = Person(app, sample, "Ann")
     ann.begin()
@@ -260,9 +262,8 @@ def test_whoever_takes_a_name_over_does_not_read_its_labels_before_all_may(
 
 
 def test_labels_of_a_sheet_are_not_read_by_whoever_begins_under_its_name(
-    database: Database, tmp_path: Path
+    database: Database, sample: Sample, tmp_path: Path
 ) -> None:
-    sample = sample_of(database, TEXTS)
     samples.assign(database, sample, "Ann")
     said = {"grade": "1", "comment": "said on the sheet"}
     file = filled(database, sample, "Ann", tmp_path, lambda row: row.update(said))
@@ -273,10 +274,10 @@ def test_labels_of_a_sheet_are_not_read_by_whoever_begins_under_its_name(
     assert "said on the sheet" not in ann.page
 
 
-def test_a_browser_is_known_by_a_server_that_was_started_again(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
-    ann = Person(app_of(database), sample, "Ann")
-    ann.begin()
+def test_a_browser_is_known_by_a_server_that_was_started_again(
+    database: Database, sample: Sample
+) -> None:
+    [ann] = begun(app_of(database), sample, "Ann")
     ann.vote("1", note="mine")
     ann = _moved(ann, app_of(database))
     assert "Go on as <bdi>Ann</bdi>" in ann.page
@@ -293,12 +294,8 @@ def test_a_browser_is_known_by_a_server_that_was_started_again(database: Databas
     assert Person(app_of(database), sample, "Ann").begin().status_code == 200
 
 
-def test_a_browser_has_one_name_in_a_sample(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
-    app = app_of(database)
-    ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
-    ann.begin()
-    ben.begin()
+def test_a_browser_has_one_name_in_a_sample(database: Database, sample: Sample) -> None:
+    ann, ben = begun(app_of(database), sample, "Ann", "Ben")
     ann.vote("1")
     ben.name = "Ann"
     for fields in ({}, {"here": "on"}):
@@ -316,10 +313,10 @@ def test_a_sample_drawn_while_pages_are_open_is_seen_at_once(database: Database)
     assert client.get("/label").status_code == 404  # a folder's pages label nothing
 
 
-def test_ones_own_items_are_listed_with_what_one_said_of_them(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
-    ann = Person(app_of(database), sample, "Ann")
-    ann.begin()
+def test_ones_own_items_are_listed_with_what_one_said_of_them(
+    database: Database, sample: Sample
+) -> None:
+    [ann] = begun(app_of(database), sample, "Ann")
     ann.vote("undecided", note="why", is_ambiguity="on")
     page = ann.client.get(f"/overview?sample={sample.sample_id}").text
     assert "1 of 3 labelled" in page
@@ -329,9 +326,8 @@ def test_ones_own_items_are_listed_with_what_one_said_of_them(database: Database
 
 
 def test_a_supervisor_sees_who_differs_on_what_when_all_who_have_it_are_done(
-    database: Database,
+    database: Database, sample: Sample
 ) -> None:
-    sample = sample_of(database, TEXTS)
     app = app_of(database)
     ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
     supervisor, address = Person(app, sample, ""), f"/disagreements?sample={sample.sample_id}"
@@ -363,8 +359,7 @@ def test_a_supervisor_sees_who_differs_on_what_when_all_who_have_it_are_done(
     assert supervisor.client.get(f"{address}&first=x").status_code == 200
 
 
-def test_pages_say_what_grades_and_difficulties_mean(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
+def test_pages_say_what_grades_and_difficulties_mean(database: Database, sample: Sample) -> None:
     ann = Person(app_of(database), sample, "Ann")
     for page in (ann.page, ann.begin().text):
         for word in ("1, answers", "undecided", "direction reversed", "int to string"):
@@ -424,13 +419,12 @@ def test_each_annotator_has_an_order_of_its_own_and_the_same_after_a_restart(
 
 
 def test_sheets_with_the_same_grades_have_the_same_results(
-    database: Database, tmp_path: Path
+    database: Database, sample: Sample, tmp_path: Path
 ) -> None:
     given = {
         "Ann": dict(zip(TEXTS, "110", strict=True)),
         "Ben": dict(zip(TEXTS, "100", strict=True)),
     }
-    sample = sample_of(database, TEXTS)
     app = app_of(database)
     for name, grades in given.items():
         person = Person(app, sample, name)
@@ -449,12 +443,8 @@ def test_sheets_with_the_same_grades_have_the_same_results(
     assert label_results(database, sample) == label_results(other, sample)
 
 
-def test_a_forged_form_changes_nothing(database: Database) -> None:
-    sample = sample_of(database, TEXTS)
-    app = app_of(database)
-    ann, ben = Person(app, sample, "Ann"), Person(app, sample, "Ben")
-    ann.begin()
-    ben.begin()
+def test_a_forged_form_changes_nothing(database: Database, sample: Sample) -> None:
+    ann, ben = begun(app_of(database), sample, "Ann", "Ben")
     token = re.search(r'name="csrf" value="(\w+)"', ann.page)
     assert token
     position = re.search(r'name="position" value="(\d+)"', ann.page)
@@ -483,11 +473,9 @@ def test_a_forged_form_changes_nothing(database: Database) -> None:
      {"grade": "1", "program": "x" * 100_001}],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_and_what_was_entered_is_kept(
-    database: Database, fields: dict[str, str]
+    database: Database, sample: Sample, fields: dict[str, str]
 ) -> None:
-    sample = sample_of(database, TEXTS)
-    ann = Person(app_of(database), sample, "Ann")
-    ann.begin()
+    [ann] = begun(app_of(database), sample, "Ann")
     answer = ann.vote(**{"note": "kept", **fields})
     assert answer.status_code == 400
     assert 'role="alert"' in answer.text
@@ -497,18 +485,15 @@ def test_what_cannot_be_is_refused_and_what_was_entered_is_kept(
 
 @pytest.mark.parametrize("position", ["99", "0", "x", ""])
 def test_a_form_of_an_item_that_was_not_given_changes_nothing(
-    database: Database, position: str
+    database: Database, sample: Sample, position: str
 ) -> None:
-    sample = sample_of(database, TEXTS)
-    ann = Person(app_of(database), sample, "Ann")
-    ann.begin()
+    [ann] = begun(app_of(database), sample, "Ann")
     assert ann.send("vote", position=position, grade="1").status_code == 400
     assert load_votes(database, sample.origin) == []
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\x00b", "a\u202eb"])
-def test_a_name_that_is_none_is_refused(database: Database, name: str) -> None:
-    sample = sample_of(database, TEXTS)
+def test_a_name_that_is_none_is_refused(database: Database, sample: Sample, name: str) -> None:
     person = Person(app_of(database), sample, name)
     assert person.begin().status_code == 400
 
@@ -596,11 +581,9 @@ def test_a_person_runs_one_program_at_a_time(database: Database, boxes: Boxes) -
 
 
 def test_a_store_that_is_held_too_long_is_said_and_the_form_is_kept(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    database: Database, sample: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sample = sample_of(database, TEXTS)
-    ann = Person(app_of(database), sample, "Ann")
-    ann.begin()
+    [ann] = begun(app_of(database), sample, "Ann")
 
     def held(*_: object) -> None:
         raise StoreLockedError("the store has been locked by another process for 30 s")

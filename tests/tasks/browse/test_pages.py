@@ -1,5 +1,7 @@
 """Laws of the pages: they show what the store has, filters leave what they say, texts run nothing.
 
+As a folder every link leads to a file of it.
+
 Covers `tasks.browse.opened`, `tasks.browse.rendering`, `tasks.browse.app`.
 """
 
@@ -23,6 +25,7 @@ from tasks.benchmarks import columns_of, write_benchmark
 from tasks.benchmarks.rows import EVIDENCE
 from tasks.browse.guard import HEADERS
 from tasks.browse.opened import TABLES, ExportSnapshot, StoreSnapshots
+from tasks.browse.rendering import write_bundle
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.browsing import HOSTILE, client_of, judged, judged_store, pairs_of
 from tests.fakes.stores import whole_store
@@ -302,3 +305,25 @@ def test_what_is_no_export_or_unpacks_without_end_is_refused(
     monkeypatch.setattr("tasks.browse.opened._MOST_MB", 50)
     with pytest.raises(PublishError, match="unpacked: not read"):
         ExportSnapshot(tmp_path / "export")
+
+
+def test_every_link_leads_to_a_file_and_every_pair_has_one(tmp_path: Path) -> None:
+    snapshot = StoreSnapshots(whole_store(tmp_path / "store").settings).current()
+    number = write_bundle(snapshot, tmp_path / "pages")
+    pages = list((tmp_path / "pages").glob("*.html"))
+    assert len(pages) == number
+    for page in pages:
+        text = page.read_text("utf-8")
+        assert "<form" not in text
+        for link in re.findall(r'(?:href|src)="([^"#]+)"', text):
+            assert link == "data:," or (page.parent / html.unescape(link)).is_file(), link
+    assert len(list((tmp_path / "pages").glob("pair-*.html"))) == 7
+
+
+def test_pages_are_written_anew_and_other_files_are_left_alone(tmp_path: Path) -> None:
+    snapshot = StoreSnapshots(judged_store(tmp_path / "store", HOSTILE[:3]).settings).current()
+    folder = tmp_path / "pages"
+    assert write_bundle(snapshot, folder) == write_bundle(snapshot, folder)
+    (folder / "notes.txt").write_text("mine", "utf-8")
+    with pytest.raises(PublishError, match=r"notes\.txt"):
+        write_bundle(snapshot, folder)

@@ -1,22 +1,13 @@
 """Pages in a real browser: they obey their policy, complain of nothing and fit a phone."""
 
 import html
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tasks.reports.document import Document
-from tasks.reports.estimation import estimation_document
-from tasks.reports.kape import kape_document
-from tasks.reports.leaderboard import leaderboard_document
 from tasks.reports.render import html_page
-from tasks.reports.run import report_document
 from tests.browser import open_page
-from tests.fakes.estimations import estimation_report
-from tests.fakes.kape_study import kape_report
-from tests.fakes.reports import hostile_judgement, hostile_report
-from tests.tasks.reports.leaderboard.cases import leaderboard
+from tests.tasks.reports.cases import REPORTS
 
 pytestmark = pytest.mark.browser
 
@@ -25,16 +16,6 @@ _MEASURE = """onload = () => {
     const inner = frames[0].document.documentElement;
     document.title = `sticks out by ${inner.scrollWidth - inner.clientWidth}`;
 }"""
-
-REPORTS: dict[str, Callable[[str], Document]] = {
-    "run": lambda text: report_document(hostile_report(text)),
-    "pair": hostile_judgement,
-    "leaderboard": lambda text: leaderboard_document(
-        leaderboard().model_copy(update={"benchmark": text, "label_origin": text})
-    ),
-    "estimate": lambda text: estimation_document(estimation_report(text, "two", note=text)),
-    "kape": lambda text: kape_document(kape_report(text)),
-}
 
 
 @pytest.mark.parametrize("name", REPORTS)

@@ -15,7 +15,7 @@ from tasks.reports.circularity import circularity_of, circularity_section, famil
 from tasks.training.encoder import write_queries
 from tests.fakes.checkpoints import make_checkpoint
 from tests.fakes.rankings import rank_scores
-from tests.tasks.reports.leaderboard.cases import benchmark, run
+from tests.tasks.reports.cases import benchmark, run
 
 METRIC = "NDCG@10"
 

@@ -25,9 +25,16 @@ from tasks.reports.document import (
     plain_text,
 )
 from tasks.reports.render import html_page, markdown_page
+from tests.tasks.reports.cases import REPORTS
 
 HOSTILE = [
     "</p></td></section><script>alert(1)</script>",
+    "</pre></details><iframe src=javascript:alert(1)>",
+    "</style><style>*{display:none}",
+    '" onmouseover="alert(1)" x=\'',
+    "def f():\n    '''</pre><script>alert(1)</script>'''",
+    "<!-- ",
+    "]]>&lt;b&gt;",
     '"><img src=x onerror=alert(1)>',
     "| a | `b` ** [c](javascript:d) <e>",
     "# heading\n\n- list\n1. numbers",
@@ -36,6 +43,7 @@ HOSTILE = [
     "```\n~~~",
 ]
 README = Path(tasks.__file__).with_name("README.md")
+_VOID = {"meta", "br", "wbr"}
 _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
 
@@ -59,14 +67,25 @@ def document(text: str) -> Document:
 
 
 class _Tags(HTMLParser):
+    """Tags with the names of their attributes; checks the nesting."""
+
     def __init__(self, page: str) -> None:
         super().__init__()
         self.found: list[tuple[str, tuple[str, ...]]] = []
+        self._open: list[str] = []
         self.feed(page)
+        self.close()
+        assert self._open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ("wbr", "a", "span"):  # breaks in names, unsafe links, colours of code
             self.found.append((tag, tuple(name for name, _ in attrs)))
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _VOID:
+            assert self._open.pop() == tag
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -74,16 +93,31 @@ def test_text_never_changes_the_structure_of_a_page(text: str) -> None:
     assert _Tags(html_page(document(text))).found == _Tags(html_page(document("plain"))).found
 
 
+def _types(of: Document) -> list[str]:
+    found = []
+    for token in _MARKDOWN.parse(markdown_page(of)):
+        inner = [child.type for child in token.children or []]
+        found += [token.type, *(kind for kind in inner if not kind.startswith("text"))]
+    return found
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_text_never_changes_the_structure_of_markdown(text: str) -> None:
-    def types(of: Document) -> list[str]:
-        found = []
-        for token in _MARKDOWN.parse(markdown_page(of)):
-            inner = [child.type for child in token.children or []]
-            found += [token.type, *(kind for kind in inner if not kind.startswith("text"))]
-        return found
+    assert _types(document(text)) == _types(document("plain"))
 
-    assert types(document(text)) == types(document("plain"))
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_no_report_obeys_or_hides_what_comes_from_outside(name: str) -> None:
+    plain = REPORTS[name]("plain")
+    for text in (f"{HOSTILE[0]}{HOSTILE[2]}{HOSTILE[7]} | a", "a\x1b[31m\u202egnp"):
+        report = REPORTS[name](text)
+        page, markdown = html_page(report), markdown_page(report)
+        assert _Tags(page).found == _Tags(html_page(plain)).found
+        if name != "pair":  # which is shown as HTML alone
+            assert _types(report) == _types(plain)
+            assert not re.search("[\x1b\u202e]|<(script|img|iframe)", markdown)
+        assert not re.search("[\x1b\u202e]|<(script|img|iframe)", page)
+        assert ("a⟨U+001B⟩" in page) == ("\x1b" in text)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +135,9 @@ def test_only_addresses_that_lead_somewhere_become_links(
 ) -> None:
     linked = Document(title="t", lead=[Items([Span("there", href=address)])])
     assert html_page(linked).count("<a href=") == on_the_page + 1, "with that to the words"
-    assert _MARKDOWN.render(markdown_page(linked)).count("<a href=") == in_markdown
+    rendered = _MARKDOWN.render(markdown_page(linked))
+    assert rendered.count("<a href=") == in_markdown
+    assert "<script>" not in rendered
 
 
 def test_tables_are_whole_and_in_order_however_many_rows_they_have() -> None:

@@ -165,6 +165,6 @@ def test_labels_that_say_nothing_are_not_drawn() -> None:
 
 
 def test_what_draws_nothing_does_not_load_matplotlib() -> None:
-    script = "import sys, tasks.reports.leaderboard; print('matplotlib' in sys.modules)"
+    script = "import sys, tasks.reports.leaderboard_page; print('matplotlib' in sys.modules)"
     run = [sys.executable, "-c", script]
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,7 +1,6 @@
-"""Laws of the report of a run: what it shows, and how it treats text that it did not write."""
+"""Laws of the report of a run: what it shows, and that what is unknown is no zero."""
 
 import re
-from html.parser import HTMLParser
 
 import pytest
 from markdown_it import MarkdownIt
@@ -11,23 +10,9 @@ from tasks.reports.leaderboard import language_rows
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.run import ReportData, contradictions, report_document, tables_by_language
 from tasks.reports.text import NONE
-from tests.fakes.reports import METRICS, MODEL, hostile_report, realistic_report
+from tests.fakes.reports import METRICS, MODEL, realistic_report
 
-_VOID = {"meta", "br", "wbr"}
 _MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
-
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "</pre></details><iframe src=javascript:alert(1)>",
-    "<img src=x onerror=alert(1)>",
-    '" onmouseover="alert(1)" x=\'',
-    "{{ 7 * 7 }}{% include 'page.css' %}",
-    "</style><style>*{display:none}",
-    "def f():\n    '''</pre><script>alert(1)</script>'''",
-    "<!-- ",
-    "]]>&lt;b&gt;",
-    "\x00\x1b[31m\u202e",
-]
 
 
 def with_figures(**figures: object) -> ReportData:
@@ -63,73 +48,8 @@ def test_a_benchmark_in_several_languages_has_a_row_for_each_and_their_mean() ->
     assert tables_by_language(first) == []
 
 
-class _Structure(HTMLParser):
-    """Tags with the names of their attributes, without the colours of code; checks the nesting."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, tuple[str, ...]]] = []
-        self.words: list[str] = []
-        self.links: list[str] = []
-        self._open: list[str] = []
-        self.feed(page)
-        self.close()
-        assert self._open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
-        if tag != "wbr" and not (tag == "span" and "pre" in self._open):
-            self.tags.append((tag, tuple(name for name, _ in attrs)))
-        if tag not in _VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in _VOID:
-            assert self._open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.words)
-
-
 def _rows(page: str, words: str) -> list[str]:
     return [row for row in re.findall(r"<tr>.*?</tr>", page, re.DOTALL) if words in row]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_never_changes_the_structure_of_the_page(text: str) -> None:
-    plain = _Structure(page_of(hostile_report("harmless")))
-    assert _Structure(page_of(hostile_report(text))).tags == plain.tags
-
-
-def test_hostile_text_is_still_shown() -> None:
-    shown = _Structure(page_of(hostile_report("</pre><script>alert(1)</script>")))
-    assert shown.text.count("</pre><script>alert(1)</script>") > 10
-
-
-def test_no_link_leaves_for_a_script() -> None:
-    links = _Structure(page_of(hostile_report("x"))).links
-    assert links == [link for link in links if link.startswith("#")]
-
-
-def test_the_page_has_no_scripts_and_fetches_nothing() -> None:
-    structure = _Structure(page_of(realistic_report()))
-    names = {tag for tag, _ in structure.tags}
-    assert not names & {"script", "link", "img", "iframe", "object", "embed", "form", "base"}
-    page = page_of(realistic_report())
-    assert "url(" not in page
-    assert "@import" not in page
-    assert "default-src 'none'" in page
-
-
-def test_every_entry_of_the_contents_leads_to_a_section() -> None:
-    page = page_of(realistic_report())
-    targets = re.findall(r'href="#([a-z]+)"', page)
-    assert len(set(targets)) == 6
-    assert set(targets) <= set(re.findall(r'<section id="([a-z]+)"', page))
 
 
 def test_the_honest_benchmark_leads_wherever_it_was_given() -> None:
@@ -146,11 +66,9 @@ def test_the_best_of_each_metric_stands_out_ties_included() -> None:
     tied = honest.methods | {"twin": honest.methods["minilm"]}
     honest = honest.model_copy(update={"methods": tied})
     page = page_of(report.model_copy(update={"benchmarks": (honest,)}))
-    best = {name: _rows(page, f"<td>{name}")[0].count('class="best"') for name in _METHODS}
+    names = ("bag-of-words", "bm25", "minilm", "twin")
+    best = {name: _rows(page, f"<td>{name}")[0].count('class="best"') for name in names}
     assert best == {"bag-of-words": 0, "bm25": 0, "minilm": 4, "twin": 4}
-
-
-_METHODS = ("bag-of-words", "bm25", "minilm", "twin")
 
 
 def test_a_metric_that_a_method_lacks_is_no_zero() -> None:
@@ -163,9 +81,10 @@ def test_a_metric_that_a_method_lacks_is_no_zero() -> None:
 
 
 def test_an_unknown_cost_is_unknown_and_never_zero() -> None:
-    structure = _Structure(page_of(realistic_report()))
-    assert "Costunknown" in re.sub(r"\s", "", structure.text)
-    assert "$0" not in structure.text
+    page, text = page_of(realistic_report()), text_of(realistic_report())
+    assert "Costunknown" in re.sub(r"<[^>]*>|\s", "", page)
+    assert "| Cost | unknown |" in text
+    assert "$0" not in page + text
 
 
 def test_a_known_cost_is_shown() -> None:
@@ -177,33 +96,14 @@ def test_a_known_cost_is_shown() -> None:
 
 def test_a_report_of_nothing_says_so() -> None:
     nothing = ReportData(title="Nothing", generated_at="today", benchmarks=())
-    structure = _Structure(page_of(nothing))
+    page, text = page_of(nothing), text_of(nothing)
+    assert text.startswith("# Nothing\n\ntoday\n")
     for words in ("No benchmark was scored.", "No pair has been annotated.", "No model was asked."):
-        assert words in structure.text
+        assert words in page
 
 
 def test_the_same_data_give_the_same_page() -> None:
     assert page_of(realistic_report()) == page_of(realistic_report())
-
-
-HOSTILE_MARKDOWN = [
-    "a | b",
-    "</td><script>alert(1)</script>",
-    "`x` **y** [z](javascript:a)",
-    "# t\n\n- u",
-]
-
-
-def _types(report: ReportData) -> list[str]:
-    tokens = _MARKDOWN.parse(text_of(report))
-    inner = [child.type for token in tokens for child in token.children or []]
-    folded = ["text" if name == "text_special" else name for name in inner]
-    return [token.type for token in tokens] + [name for name in folded if name != "text"]
-
-
-@pytest.mark.parametrize("text", HOSTILE_MARKDOWN)
-def test_hostile_text_never_changes_the_structure_of_the_markdown(text: str) -> None:
-    assert _types(hostile_report(text)) == _types(hostile_report("harmless"))
 
 
 def test_scores_stand_in_a_table_with_honest_ones_first() -> None:
@@ -213,39 +113,12 @@ def test_scores_stand_in_a_table_with_honest_ones_first() -> None:
     assert ">0.6030</td>" in html
 
 
-def test_an_unknown_cost_is_unknown_in_markdown_too() -> None:
-    text = text_of(realistic_report())
-    assert "| Cost | unknown |" in text
-    assert "$0" not in text
-
-
 def test_the_model_is_named_in_markdown() -> None:
     assert f"Model {MODEL}" in text_of(realistic_report())
 
 
-@pytest.mark.parametrize(
-    ("address", "links"),
-    [
-        ("https://example.org/run/1", 1),
-        ("javascript:alert(1)", 0),
-        ("https://example.org/>)<script>", 0),
-        ("reports/report.html", 0),
-    ],
-)
-def test_only_web_addresses_become_links(address: str, links: int) -> None:
-    report = ReportData(title="t", generated_at="", benchmarks=(), links={"run": address})
-    html = _MARKDOWN.render(text_of(report))
-    assert html.count("<a href=") == links
-    assert "<script>" not in html
-
-
 def test_the_markdown_is_short_for_it_has_no_evidence() -> None:
     assert len(text_of(realistic_report())) < 5_000
-
-
-def test_a_report_of_nothing_is_a_report() -> None:
-    text = text_of(ReportData(title="Nothing", generated_at="today", benchmarks=()))
-    assert text.startswith("# Nothing\n\ntoday\n")
 
 
 def test_replies_that_could_not_be_read_are_counted_by_role_and_model() -> None:

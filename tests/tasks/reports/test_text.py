@@ -99,7 +99,3 @@ def test_every_control_and_every_format_of_unicode_is_shown_as_a_code_point() ->
     hiding = [sign for sign in signs if unicodedata.category(sign) in kinds]
     blank = "\u034f\u115f\u1160\u17b4\u17b5\u180f\u2065\u2800\u3164\ufe0f\uffa0\U000e01ef"
     assert [s for s in (*hiding, *blank) if wording.visible(s, 100) == s] == ["\t", "\n"]
-
-
-def test_signs_that_could_hide_a_program_are_shown_as_code_points() -> None:
-    assert wording.visible("x = '\u202e'  # \x00", 100) == "x = '⟨U+202E⟩'  # ⟨U+0000⟩"

@@ -22,7 +22,7 @@ from infra.store import corpus, open_database, vectors
 from infra.summaries import NO_EFFORT
 from tasks.encoders import ApiSpec, Kind, encoders
 from tasks.runtime.api_embedder import embed_batches_by_api
-from tasks.stages.embed import Embedding, embed_texts, encoder_key
+from tasks.stages.vectors import Embedding, embed_texts, encoder_key
 from tests.fakes.llm_server import KEY, ScriptedServer, embedding_of
 
 TEXTS = [f"text {chr(97 + n % 26)} {n}" for n in range(30)]
@@ -87,7 +87,7 @@ def test_texts_that_an_api_wont_embed_are_told_by_their_beginning_and_nothing_is
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bar = SimpleNamespace(advance=lambda *_: None)
-    monkeypatch.setattr("tasks.stages.embed.progress", lambda *_: nullcontext(bar))
+    monkeypatch.setattr("tasks.stages.vectors.progress", lambda *_: nullcontext(bar))
     database = open_database(StoreSettings(folder=tmp_path))
     codes = tuple(Code.of(f"x = {n}", origin=f"lib/{n}.py:{n}") for n in range(40))
     bad = Query.of("how to make a bad thing", "queries.csv line 3")

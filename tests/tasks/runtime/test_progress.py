@@ -1,7 +1,8 @@
-"""Laws of the progress bar: it is a picture of a run, and ends none."""
+"""Laws of a run's log, which has what libraries log, and of the progress bar, which ends no run."""
 
 import logging
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from uuid import UUID, uuid4
@@ -11,6 +12,7 @@ from prefect import artifacts
 
 from infra.errors import StoreLockedError
 from tasks.runtime import progress
+from tasks.runtime.progress import hear_libraries
 
 
 def test_a_prefect_server_that_takes_no_progress_ends_no_run(
@@ -166,3 +168,34 @@ def test_all_progress_tells_its_rate_a_minute_and_time_left_until_the_end(
     messages = [record.message for record in caplog.records]
     assert all("a minute" in message for message in messages)
     assert [message.endswith(" left") for message in messages] == [False, False, True, False]
+
+
+class Kept(logging.Handler):
+    """Stands for the handler that Prefect adds to loggers that it is told of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a message."""
+        self.said.append(record.getMessage())
+
+
+@pytest.fixture
+def kept() -> Iterator[Kept]:
+    handler, logger = Kept(), logging.getLogger("agents")
+    level = logger.level
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+def test_libraries_log_is_passed_on_without_details(kept: Kept) -> None:
+    log = logging.getLogger("agents.llm.client")
+    hear_libraries()
+    log.info("retry")
+    log.warning("no price")
+    log.debug("a detail")
+    assert kept.said == ["retry", "no price"]

@@ -19,7 +19,7 @@ from tasks.stages.candidates import (
     find_candidates,
     search_identity,
 )
-from tasks.stages.embed import encoder_key
+from tasks.stages.vectors import encoder_key
 from tests.fakes.candidates import load_candidates
 from tests.fakes.stores import store_like
 from tests.fakes.vectors import add_file

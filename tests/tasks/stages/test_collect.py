@@ -16,7 +16,6 @@ from tasks.runtime.caching import is_done
 from tasks.sources import open_source
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.stages.collect import collect_source
-from tests.fakes.stores import empty_store
 
 Change = Callable[[Path, pytest.MonkeyPatch], object]
 
@@ -27,11 +26,6 @@ def folder(tmp_path: Path) -> Path:
     folder.mkdir()
     JsonLinesSource.write_example(folder)
     return folder
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return empty_store(tmp_path / "store")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from agents import JournalLedger, journal_ledger
 from infra.errors import EngineUnavailableError
 from infra.identity import RecipeId
-from infra.records import Annotation, Code, ExecutionResult, Pair, Query
+from infra.records import Annotation, Code, Pair, Query
 from infra.settings import (
     Configuration,
     LanguageModelSettings,
@@ -20,7 +20,6 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from sandbox.backends import backends
 from tasks.inputs.pairs import TruePair
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate.plan import current_recipe
@@ -37,7 +36,6 @@ from tasks.stages.compare_annotators import (
 )
 from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import KEY, ScriptedServer
-from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.flows.world import read
 
 
@@ -161,15 +159,12 @@ def server() -> Iterator[ScriptedServer]:
 
 
 @pytest.fixture
-def fake_backend() -> Iterator[str]:
-    """A registered backend whose every program passes."""
-
-    def passes(program: str, installed: frozenset[str]) -> ExecutionResult:
-        return PASSED
-
-    backends.register("fake")(lambda settings: FakeSandbox(passes))
-    yield "fake"
-    del backends._entries["fake"]
+def settings(server: ScriptedServer, backend: str, tmp_path: Path) -> Settings:
+    return Settings(
+        store=StoreSettings(folder=tmp_path),
+        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
+        sandbox=SandboxSettings(backend=backend),
+    )
 
 
 def compared(settings: Settings, *configurations: Configuration) -> list[AnnotatorScore]:
@@ -187,13 +182,8 @@ def compared(settings: Settings, *configurations: Configuration) -> list[Annotat
 
 
 def test_all_configurations_are_scored_once_and_paid_once(
-    server: ScriptedServer, fake_backend: str, tmp_path: Path
+    server: ScriptedServer, settings: Settings
 ) -> None:
-    settings = Settings(
-        store=StoreSettings(folder=tmp_path),
-        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
-        sandbox=SandboxSettings(backend=fake_backend),
-    )
     rows: tuple[Configuration, ...] = ("single", "writer", "simulated", "paper", "spec")
     first = compared(settings, *rows)
     assert [score.name for score in first] == list(rows)
@@ -208,7 +198,7 @@ def test_all_configurations_are_scored_once_and_paid_once(
 
 
 def test_judged_pairs_are_told_while_they_come_and_so_is_what_the_others_wait_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     monkeypatch.setattr("tasks.stages.compare_annotators._REFRESH_S", 0.001)
@@ -216,10 +206,8 @@ def test_judged_pairs_are_told_while_they_come_and_so_is_what_the_others_wait_fo
     waits = {"status": 429, "retry_after": "0.2"}
     asked = read("answers")
     with ScriptedServer([{**asked, "steps": [waits, *asked["steps"]]}]) as served:
-        settings = Settings(
-            store=StoreSettings(folder=tmp_path),
-            llm=LanguageModelSettings(base_url=served.base_url, api_key=SecretStr(KEY)),
-        )
+        llm = settings.llm.model_copy(update={"base_url": served.base_url})
+        settings = settings.model_copy(update={"llm": llm})
         [single] = committees_of(settings.committee, ["openai/scripted"], ["single"])
         bar = Progress("pairs judged", len(TRUTH))
         recipe = current_recipe(single)
@@ -229,7 +217,7 @@ def test_judged_pairs_are_told_while_they_come_and_so_is_what_the_others_wait_fo
 
 
 def test_a_pace_that_was_learnt_holds_for_all_pairs_whatever_is_stored_together(
-    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledgers: list[JournalLedger] = []
 
@@ -239,22 +227,15 @@ def test_a_pace_that_was_learnt_holds_for_all_pairs_whatever_is_stored_together(
 
     monkeypatch.setattr("tasks.stages.compare_annotators._STORED_TOGETHER", 1)
     monkeypatch.setattr("tasks.stages.compare_annotators.journal_ledger", noted)
-    settings = Settings(
-        store=StoreSettings(folder=tmp_path),
-        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
-    )
     [score] = compared(settings, "single")
     assert (score.decided, len(ledgers)) == (len(TRUTH), 1)
 
 
 def test_a_configuration_that_runs_nothing_needs_no_engine(
-    server: ScriptedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
-    settings = Settings(
-        store=StoreSettings(folder=tmp_path),
-        llm=LanguageModelSettings(base_url=server.base_url, api_key=SecretStr(KEY)),
-    )
+    settings = settings.model_copy(update={"sandbox": SandboxSettings()})
     [score] = compared(settings, "simulated")
     assert score.decided == len(TRUTH)
     with pytest.raises(EngineUnavailableError):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prefect.logging import disable_run_logger
 
 from infra.collected import Streamed
 from infra.errors import DiskFullError
@@ -29,11 +28,7 @@ from tests.fakes.benchmarks import people_benchmark
 from tests.infra.store.test_small_tables import INFO
 from tests.tasks.stages.generate.world import answer, judged_store
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with disable_run_logger():
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def full(*_: object, **__: object) -> Any:

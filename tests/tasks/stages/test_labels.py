@@ -1,4 +1,5 @@
-"""Laws of label sets: the majority of rounds, written answers beside it, and people's labels.
+"""Laws of label sets and of benchmarks made of them: the majority of rounds, written answers beside
+it, people's labels, the code base and the split.
 
 Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.pipeline`.
 """
@@ -7,18 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from infra.identity import PairKey
-from infra.records import GivenVote, Label
+from infra.collected import Collected, StoredCollection
+from infra.identity import PairKey, SearchId
+from infra.records import Candidate, Code, GivenVote, Label, Query, SourceInfo
 from infra.settings import PublishSettings
-from infra.store import Database, benchmarks, generated, samples
+from infra.store import Database, benchmarks, candidates, corpus, generated, samples
 from infra.store.samples import Sample
 from infra.store.votes import record_votes
 from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.label.sample import Drawing, items_of, sample_candidates
-from tasks.stages.labels import labelled_benchmark, labels_of_agents
+from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
 from tasks.stages.publish import nothing_exported
+from tests.fakes.stores import store_like
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
@@ -26,8 +29,14 @@ from tests.tasks.stages.generate.world import (
     answer,
     judged_store,
     label,
+    labels_in_use,
     said,
 )
+
+INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")
+ASKED = tuple(Query.of(text) for text in ("sort a list", "parse a date"))
+CODED = tuple(Code.of(f"def f{number}(x):\n    return x") for number in range(5))
+BY_ID = sorted(CODED, key=lambda code: code.code_id)
 
 
 def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark:
@@ -43,8 +52,7 @@ def benchmark_of(folder: Path, rounds: int = 1, **settings: object) -> Benchmark
     generated.add_answers(database, [(item, ()) for item in answers])
     for item in answers[1:]:
         generated.add_answers(database, [], said(item, confirmed=True))
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     return labelled_benchmark(database, labels, PublishSettings.model_validate(settings))
 
 
@@ -103,8 +111,7 @@ def test_an_answer_that_is_a_judged_candidate_adds_no_second_label(tmp_path: Pat
     database, source = judged_store(tmp_path)
     same = answer(1, code_id=CODES[0].code_id, code=CODES[0].text)
     generated.add_answers(database, [(same, ())])
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     benchmark = labelled_benchmark(database, labels, PublishSettings(generated="verified"))
     assert (len(benchmark.labels), written(benchmark)) == (6, [])
 
@@ -139,8 +146,7 @@ def test_peoples_majority_stands_in_place_of_the_agents_where_it_is_asked_for(
     vote(database, drawn, "bob", {keys[2], keys[5]})
     vote(database, drawn, "cam", {keys[1]})
     vote(database, half, "ann", {keys[1]})
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     benchmark = labelled_benchmark(
         database, labels, PublishSettings.model_validate({"labels": whose})
     )
@@ -165,8 +171,7 @@ def test_peoples_majority_stands_in_place_of_the_agents_where_it_is_asked_for(
 
 def test_an_export_is_written_anew_when_people_have_labelled_since(tmp_path: Path) -> None:
     database, source = judged_store(tmp_path)
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     before = benchmarks.state_of_labels(database, "c", labels.current)
     sample = sample_candidates(database, "c", Drawing(2))
     assert benchmarks.state_of_labels(database, "c", labels.current) == before
@@ -176,9 +181,64 @@ def test_an_export_is_written_anew_when_people_have_labelled_since(tmp_path: Pat
 
 def test_where_nobody_labelled_there_is_no_benchmark_of_people(tmp_path: Path) -> None:
     database, source = judged_store(tmp_path)
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     settings = PublishSettings(labels="people")
     assert not labelled_benchmark(database, labels, settings).labels
     told = str(nothing_exported(database, [labels], settings, "c"))
     assert "no pair of it has a majority of people: `cosqa label sample`" in told
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return store_like(_fill, tmp_path)
+
+
+def _fill(database: Database) -> None:
+    labels = (
+        Label(query_id=ASKED[0].query_id, code_id=CODED[0].code_id, origin="people", relevance=1),
+        Label(query_id=ASKED[1].query_id, code_id=CODED[4].code_id, origin="people", relevance=0),
+    )
+    content = Collected(info=INFO, queries=ASKED, codes=CODED, labels=labels)
+    corpus.replace_collections(database, "print", {"c": content, "d": content}, annotated="c")
+    found = [
+        Candidate(
+            query_id=query.query_id, code_id=code.code_id, rank=1, similarity=0.5, by_encoder={}
+        )
+        for query, code in ((ASKED[0], CODED[1]), (ASKED[1], CODED[2]))
+    ]
+    candidates.record_search(database, SearchId("s"), "c", ["minilm"], 1)
+    candidates.add_candidates(database, SearchId("s"), found)
+
+
+def labels_of(collection: str, *searches: str) -> LabelSet:
+    stored = StoredCollection(
+        name=collection, fingerprint="print", queries=2, codes=5, is_annotated=True, input_digest=""
+    )
+    ids = tuple(SearchId(search) for search in searches)
+    return LabelSet(collection=stored, origin="people", name=collection, searches=ids)
+
+
+def test_the_code_base_is_the_collection_or_the_candidates_with_the_labelled_codes(
+    database: Database,
+) -> None:
+    whole = labelled_benchmark(database, labels_of("c", "s"), PublishSettings())
+    assert (whole.codes, whole.code_base) == (BY_ID, "collection")
+    settings = PublishSettings(code_base="candidates")
+    union = labelled_benchmark(database, labels_of("c", "s"), settings)
+    found = [code for code in BY_ID if code != CODED[3]]
+    assert (union.codes, union.code_base) == (found, "candidates")
+    assert union.labels == whole.labels
+
+
+def test_a_collection_without_candidates_keeps_all_its_codes(database: Database) -> None:
+    settings = PublishSettings(code_base="candidates")
+    whole = labelled_benchmark(database, labels_of("d"), settings)
+    assert (whole.codes, whole.code_base) == (BY_ID, "collection")
+
+
+def test_the_queries_are_split_when_asked_for(database: Database) -> None:
+    settings = PublishSettings(split="8:1:1")
+    whole = labelled_benchmark(database, labels_of("c"), settings)
+    assert with_split(whole, PublishSettings()) is whole
+    benchmark = with_split(whole, settings)
+    assert benchmark.splits == {query.query_id: "test" for query in ASKED}

@@ -11,14 +11,13 @@ from infra.collected import Collected
 from infra.errors import PublishError
 from infra.identity import BenchmarkId, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
-from infra.store import candidates, corpus
+from infra.store import Database, candidates, corpus
 from infra.store.benchmarks import Published
 from tasks.benchmarks import write_benchmark
 from tasks.runtime.references import SearchReference
 from tasks.stages.pooling import check_pooling, pool_origins, unfound_origins
 from tasks.stages.scoring import OpenBenchmark
 from tests.fakes.benchmarks import people_benchmark
-from tests.fakes.stores import empty_store
 
 
 def opened(folder: Path, fingerprint: str, collection: str) -> OpenBenchmark:
@@ -33,8 +32,7 @@ def opened(folder: Path, fingerprint: str, collection: str) -> OpenBenchmark:
     )
 
 
-def test_a_benchmark_of_another_store_is_not_pooled(tmp_path: Path) -> None:
-    database = empty_store(tmp_path / "store")
+def test_a_benchmark_of_another_store_is_not_pooled(database: Database, tmp_path: Path) -> None:
     made, now = people_benchmark(), tmp_path / "now"
     fingerprint = write_benchmark(made, now).fingerprint
     check_pooling(database, opened(now, fingerprint, "c"))
@@ -43,9 +41,8 @@ def test_a_benchmark_of_another_store_is_not_pooled(tmp_path: Path) -> None:
 
 
 def test_the_function_of_a_written_query_is_pooled_where_no_encoder_found_it(
-    tmp_path: Path,
+    database: Database,
 ) -> None:
-    database = empty_store(tmp_path / "store")
     found, missed = Code.of("def f(x):\n    return x"), Code.of("def g(x):\n    return 2 * x")
     queries = tuple(
         Query.of(text, f"a.py:{line} ({function})")

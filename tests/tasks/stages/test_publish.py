@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from prefect.logging import disable_run_logger
 
 from infra.collected import Collected
 from infra.errors import DiskFullError, PublishError
@@ -25,34 +24,27 @@ from tasks.benchmarks import read_manifest, verify_export, write_benchmark
 from tasks.inputs.formats.export import read_benchmark
 from tasks.metrics import STANDARD
 from tasks.stages.coverage import labels_by
-from tasks.stages.labels import LabelSet, labels_of_agents
+from tasks.stages.labels import LabelSet
 from tasks.stages.publish import publish_benchmark, published_benchmarks
 from tasks.stages.scoring import OpenBenchmark, method_key, open_exports, score_method
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.small_disk import small_disk
-from tests.fakes.stores import empty_store
-from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label
+from tests.tasks.stages.generate.world import CODES, ROUNDS, judged_store, label, labels_in_use
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with disable_run_logger():
-        yield
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 @pytest.fixture
 def labels(tmp_path: Path) -> tuple[Database, LabelSet]:
     database, source = judged_store(tmp_path)
-    labels = labels_of_agents(database, source)
-    assert labels is not None
-    return database, labels
+    return database, labels_in_use(database, source)
 
 
-def published(
-    labels: tuple[Database, LabelSet], folder: Path, **settings: object
-) -> Published | None:
+def published(labels: tuple[Database, LabelSet], folder: Path, **settings: object) -> Published:
     chosen = PublishSettings.model_validate({"folder": folder, **settings})
-    return publish_benchmark.fn(*labels, chosen)
+    export = publish_benchmark.fn(*labels, chosen)
+    assert export is not None
+    return export
 
 
 def test_a_damaged_manifest_is_written_anew(
@@ -94,7 +86,6 @@ def test_an_export_holds_the_evidence_of_the_store(
     tmp_path: Path, labels: tuple[Database, LabelSet]
 ) -> None:
     export = published(labels, tmp_path / "out")
-    assert export is not None
     read = read_benchmark(Path(export.folder))
     assert [item.key for item in read.evidence] == [item.key for item in read.labels]
     assert {item.support for item in read.evidence} == {"screened"}
@@ -119,15 +110,15 @@ def test_evidence_of_code_that_may_be_published_is_read_once(
             "UPDATE collection_codes SET licence = 'unknown' WHERE code_id = ?", [CODES[0].code_id]
         )
     export = published(labels, tmp_path / "out", include_undecided=True)
-    assert export is not None
     assert passes == [3]
     kept = {item.code_id for item in read_benchmark(Path(export.folder)).evidence}
     assert kept == {CODES[1].code_id}
 
 
-def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_path: Path) -> None:
+def test_the_split_is_that_of_the_queries_and_matches_that_are_published(
+    database: Database, tmp_path: Path
+) -> None:
     """Six queries; the first four match licensed code only, the fifth unlicensed code too."""
-    database = empty_store(tmp_path / "store")
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
     queries = [Query.of(f"add {number}").query_id for number in range(6)]
     free, other = (code.model_copy(update={"licence": "MIT"}) for code in CODES)
@@ -151,7 +142,6 @@ def test_the_split_is_that_of_the_queries_and_matches_that_are_published(tmp_pat
     [stored] = corpus.collections_of(database, "print")
     made = LabelSet(collection=stored, origin="people", name="c")
     export = published((database, made), tmp_path / "out", split="3:1:1")
-    assert export is not None
     read = read_benchmark(Path(export.folder))
     assert {query.query_id for query in read.queries} == set(queries[:5])
     assert {label.note for label in read.labels} == {f"for {query}" for query in queries[:5]}
@@ -166,8 +156,6 @@ def test_answers_are_sealed_once_and_again_where_their_file_is_lost(
     settings = Settings(publish=PublishSettings(folder=tmp_path / "scored")).scoring
     whole = published(labels, tmp_path / "out")
     sealed = published(labels, tmp_path / "sealed", sealed=True)
-    assert whole is not None
-    assert sealed is not None
     [file] = (tmp_path / "sealed").glob("*.answers-*.json")
     text = file.read_text("utf-8")
     file.unlink()
@@ -218,14 +206,14 @@ def fill(disk: Path, left: int) -> None:
 def test_a_disk_that_fills_up_at_any_write_leaves_the_older_export_whole(
     disk: Path, labels: tuple[Database, LabelSet]
 ) -> None:
-    assert published(labels, disk) is not None
+    published(labels, disk)
     before = verify_export(disk / "c-agents")
     label(labels[0], 2, 1, 1, ROUNDS[0])
     failures = []
     for left in range(0, 400_000, 16_384):  # more each time, so that each write fails in turn
         fill(disk, left)
         try:
-            assert published(labels, disk) is not None
+            published(labels, disk)
             break
         except DiskFullError as error:
             failures.append(str(error))
@@ -248,7 +236,6 @@ def test_a_run_that_finds_no_room_leaves_neither_file_nor_score(
     disk: Path, labels: tuple[Database, LabelSet]
 ) -> None:
     export = published(labels, disk)
-    assert export is not None
     settings = Settings(publish=PublishSettings(folder=disk)).scoring
     fill(disk, 0)
     with pytest.raises(DiskFullError, match="--output"):

@@ -8,23 +8,21 @@ from infra.collected import Collected
 from infra.identity import BenchmarkId
 from infra.records import Candidate, Code, Label, Query, SourceInfo
 from infra.settings import PublishSettings
-from infra.store import candidates, corpus
+from infra.store import Database, candidates, corpus
 from infra.store.benchmarks import Published
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.licences import without_unlicensed
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.labels import label_sets, labelled_benchmark
 from tasks.stages.report import gather_report
-from tests.fakes.stores import empty_store
 from tests.tasks.stages.generate.world import SEARCH
 
 
 @pytest.mark.parametrize(("code_base", "searched"), [("collection", 4), ("candidates", 2)])
 def test_the_code_base_of_scores_is_that_of_the_export(
-    tmp_path: Path, code_base: str, searched: int
+    database: Database, tmp_path: Path, code_base: str, searched: int
 ) -> None:
     """Neither codes that are no candidates nor one without a licence are ranked."""
-    database = empty_store(tmp_path / "store")
     query = Query.of("double a number")
     texts = [f"def f{number}(x):\n    return x" for number in range(5)]
     codes = [Code.of(text, licence="unknown" if "f2" in text else "MIT") for text in texts]

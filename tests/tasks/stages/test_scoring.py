@@ -7,14 +7,13 @@ import logging
 import pickle
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from prefect.logging import disable_run_logger
 
 from infra.errors import PublishError, SourceError
 from infra.records import Query
@@ -35,7 +34,6 @@ from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate
 from tasks.runtime.caching import Parameters
 from tasks.stages import leaderboard
-from tasks.stages.embed import Embedding, encoder_key
 from tasks.stages.leaderboard import read_rankings
 from tasks.stages.scoring import (
     OpenBenchmark,
@@ -45,20 +43,11 @@ from tasks.stages.scoring import (
     open_benchmark,
     score_method,
 )
-from tests.fakes.stores import empty_store
+from tasks.stages.vectors import Embedding, encoder_key
 from tests.fakes.vectors import add_file
-from tests.tasks.reports.leaderboard.cases import benchmark as toy
+from tests.tasks.reports.cases import benchmark as toy
 
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    with disable_run_logger():
-        yield
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Database:
-    return empty_store(tmp_path / "store")
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 @pytest.fixture

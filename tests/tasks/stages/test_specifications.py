@@ -15,9 +15,9 @@ from infra.store import Database, annotations, recipes
 from tasks.benchmarks import QuerySpecification
 from tasks.runtime.references import CollectedSource
 from tasks.stages import specifications
-from tasks.stages.labels import labelled_benchmark, labels_of_agents
+from tasks.stages.labels import labelled_benchmark
 from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
-from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement
+from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement, labels_in_use
 
 SCREENED = call_of("screener", SCREENING)
 UNREADABLE = call_of("specifier", {}, status="unreadable")
@@ -37,8 +37,7 @@ def specified(folder: Path, *calls: LanguageModelCall) -> tuple[Database, Collec
 
 
 def exported(database: Database, source: CollectedSource) -> list[QuerySpecification]:
-    labels = labels_of_agents(database, source)
-    assert labels is not None
+    labels = labels_in_use(database, source)
     return list(labelled_benchmark(database, labels, PublishSettings()).specifications)
 
 

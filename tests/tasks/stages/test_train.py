@@ -1,13 +1,12 @@
 """The stage that trains: what its folder holds, what is refused, and what is not done twice."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pytest
-from prefect.logging import disable_run_logger
 
 from infra.errors import CosqaError, SettingsError
 from infra.settings import PublishSettings, Settings, StoreSettings, TrainingSettings
@@ -22,7 +21,7 @@ from tasks.stages import train as stage
 from tasks.stages.train import TrainedEncoder, TrainingInput, train_encoder
 from tasks.training import trainer
 from tasks.training.job import History, TrainingJob, TrainingProgress
-from tests.tasks.reports.leaderboard.cases import benchmark as forty_queries
+from tests.tasks.reports.cases import benchmark as forty_queries
 from tests.tasks.training.world import checkpoint, inputs_of, rows, vectors_of, write_lines
 
 TEXTS = ["read a file 7", "def add(a, b):\n    return a + b", "", "sort"]
@@ -55,13 +54,11 @@ def train_here(job: TrainingJob, emit: Callable[[TrainingProgress], None]) -> Hi
 
 
 @pytest.fixture(autouse=True)
-def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def in_process(monkeypatch: pytest.MonkeyPatch, quiet: None) -> None:
     """Train in this process, without a flow."""
     monkeypatch.setattr(stage, "train_on_ray", train_here)
     monkeypatch.setattr(stage, "ensure_ray", lambda _: None)
     monkeypatch.setattr(stage, "progress", lambda *_: NoBar())
-    with disable_run_logger():
-        yield
 
 
 @pytest.fixture

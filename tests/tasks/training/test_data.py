@@ -17,7 +17,7 @@ from tasks.benchmarks.interchange import write_beir
 from tasks.benchmarks.splits import repository_of
 from tasks.training import data
 from tasks.training.data import TrainingData, read_training_data
-from tests.tasks.reports.leaderboard.cases import benchmark as forty_queries
+from tests.tasks.reports.cases import benchmark as forty_queries
 from tests.tasks.training.world import rows, write_lines
 
 USUAL = TrainingSettings()

@@ -1,10 +1,13 @@
-"""Laws of what people see of a round: a bar while it goes on, a warning at its end.
+"""Laws of annotations that arrive: a bar while a round goes on, a warning at its end.
 
-Covers `tasks.stages.annotate.monitor` and `tasks.stages.annotate.unlabelled`.
+Those that the database refuses cost neither the others nor the run, and a full disk loses none.
 """
 
 import asyncio
 import logging
+import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,19 +16,34 @@ import pytest
 
 from agents.llm.ledger import journal_ledger
 from infra.budget import run_budget
+from infra.errors import DiskFullError, StoreError
 from infra.identity import CodeId, PairKey, QueryId, RecipeId
-from infra.records import Annotation, GivenVote
+from infra.records import (
+    Annotation,
+    Execution,
+    ExecutionResult,
+    GivenVote,
+    LanguageModelCall,
+)
 from infra.settings import LanguageModelSettings, StoreSettings
+from infra.store import Database, annotations, open_database
 from tasks.runtime.progress import Progress
 from tasks.stages.annotate import monitor
 from tasks.stages.annotate.gold import ORIGIN
-from tasks.stages.annotate.monitor import ProgressMonitor
+from tasks.stages.annotate.monitor import ProgressMonitor, store_annotations
 from tests.fakes.journals import spend
+from tests.fakes.small_disk import small_disk
+from tests.fakes.stores import empty_store
 
 GOLD = PairKey(QueryId("q0"), CodeId("c0"))
 KNOWN = GivenVote(
     query_id=GOLD.query_id, code_id=GOLD.code_id, kind="gold", origin=ORIGIN, relevance=0
 )
+
+CALL = LanguageModelCall(role="judge", attempt=1, model="m", prompt_digest="d", status="ok")
+RUN = Execution(round=0, program="p", result=ExecutionResult(outcome="passed"))
+
+BATCH = 50
 
 
 def annotation(number: int, **fields: Any) -> Annotation:
@@ -114,3 +132,100 @@ def test_cut_and_unreadable_replies_are_told_with_their_number_and_a_reason(
         "2 pairs without a label, reply cut: too long",
         "1 pair without a label, unreadable reply: no reason is known",
     ]
+
+
+def storable(name: str, **fields: Any) -> Annotation:
+    whole = {
+        "query_id": f"q-{name}", "code_id": "c", "recipe_id": "r", "status": "labelled",
+        "label": 1, "path": "read_alone", "calls": (CALL,), "executions": (RUN,),
+    }  # fmt: skip
+    return Annotation.model_validate(whole).model_copy(update=fields)
+
+
+def call(**fields: Any) -> tuple[LanguageModelCall, ...]:
+    return (CALL.model_copy(update=fields),)
+
+
+def run(**fields: Any) -> tuple[Execution, ...]:
+    return (RUN.model_copy(update={"result": RUN.result.model_copy(update=fields)}),)
+
+
+REFUSED = {
+    "count beyond the column": storable("bad", executions=run(target_calls=2**62)),
+    "count beyond any column": storable("bad", executions=run(asserts_executed=2**70)),
+    "tokens beyond the column": storable("bad", calls=call(prompt_tokens=2**70)),
+    "half a surrogate pair in a reply": storable("bad", calls=call(reply="\ud800")),
+    "half a surrogate pair in a reason": storable("bad", reason="x\udfffy"),
+    "half a surrogate pair in a program": storable(
+        "bad", executions=(RUN.model_copy(update={"program": "\udc80"}),)
+    ),
+    "status that contradicts the label": storable("bad", label=None),
+    "more agreeing than judging": storable("bad", agreeing=2),
+}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    return empty_store(tmp_path / "store", lock_timeout_s=0.2)
+
+
+@pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_refused_annotation_is_a_failed_pair_and_the_others_of_its_batch_are_stored(
+    database: Database, refused: Annotation, place: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = [storable("1"), storable("2")]
+    batch = [*good[:place], refused, *good[place:]]
+    with caplog.at_level(logging.WARNING):
+        store_annotations(database, batch)
+    stored = annotations.finished_pairs(database, RecipeId("r"))
+    assert stored == {item.key for item in good}
+    with database.transaction() as tx:
+        rows = tx.rows("SELECT query_id, status, path, tries FROM annotations WHERE label IS NULL")
+    assert rows == [("q-bad", "failed", "internal_error", 1)], "not due for ever"
+    assert "q-bad" in caplog.text
+
+
+def test_each_refusal_of_a_pair_counts_as_one_more_of_its_tries(database: Database) -> None:
+    for _ in range(2):
+        store_annotations(database, [REFUSED["tokens beyond the column"]])
+    with database.transaction() as tx:
+        assert tx.rows("SELECT tries FROM annotations") == [(2,)]
+
+
+def test_a_database_that_cannot_be_opened_ends_the_run(tmp_path: Path) -> None:
+    settings = StoreSettings(folder=tmp_path, lock_timeout_s=0.2)
+    database = open_database(settings)
+    settings.database.write_text("this is no database" * 1000)
+    with pytest.raises(StoreError):
+        store_annotations(database, [storable("1"), storable("2")])
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    yield from small_disk(tmp_path / "disk", megabytes=4)
+
+
+def test_a_full_disk_is_one_error_and_what_was_stored_and_what_waits_are_both_there_afterwards(
+    disk: Path,
+) -> None:
+    database = open_database(StoreSettings(folder=disk))
+    added: list[Annotation] = []
+
+    def add_for_ever() -> None:
+        while True:
+            noise = os.urandom(4_000 * BATCH).hex()
+            names = range(len(added), len(added) + BATCH)
+            batch = [storable(str(n), calls=call(reply=noise[n % BATCH :: BATCH])) for n in names]
+            added.extend(batch)
+            store_annotations(database, batch)
+
+    with pytest.raises(DiskFullError, match=r"disk of .* is full .* run the same command again"):
+        add_for_ever()
+    assert len(added) > BATCH
+    stored = annotations.finished_pairs(database, RecipeId("r"))
+    assert stored == {item.key for item in added[:-BATCH]}
+    subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+    store_annotations(database, added[-BATCH:])
+    keys = [item.key for item in added]
+    assert annotations.load_annotations(database, RecipeId("r"), keys) == added

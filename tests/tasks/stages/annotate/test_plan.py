@@ -1,4 +1,4 @@
-"""Laws of plans: what a person gives bounds all rounds."""
+"""Laws of plans: which pending pairs a run takes, and what bounds all of its rounds."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from prefect.logging import disable_run_logger
 
 from agents import journal_ledger
 from infra.collected import Collected
-from infra.identity import SearchId
+from infra.identity import RecipeId, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
 from infra.settings import (
     AnnotationSettings,
@@ -21,15 +21,26 @@ from infra.settings import (
     StoreSettings,
 )
 from infra.store import Database, candidates, corpus, open_database
-from infra.store.pending import own_keys, pairs_in
+from infra.store.pending import PendingCounts, PendingGroup, Selection, own_keys, pairs_in
 from tasks.runtime.references import RecipeReference, SearchReference
-from tasks.stages.annotate.plan import choose_pairs, current_recipe, pending_rounds, plan_of
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.monitor import store_annotations
+from tasks.stages.annotate.plan import (
+    AnnotationRun,
+    PendingRound,
+    choose_pairs,
+    current_recipe,
+    pending_rounds,
+    plan_of,
+    taken_pairs,
+)
 from tasks.stages.annotate.shard import judge_pairs
-from tasks.stages.annotate.writer import store_annotations
+from tests.fakes.labels import labels_by
 from tests.fakes.llm_server import KEY, ScriptedServer
 
 PAIRS = 12
+
+NEW, FAILED, STALE = 40, 3, 100
+ALL: dict[Reason, int] = {"new_queries": NEW, "failed": FAILED, "outdated": STALE}
 
 
 class Alternating(ScriptedServer):
@@ -126,3 +137,47 @@ def test_numbers_that_a_person_gives_are_those_that_the_plan_counts_over_all_rou
         chosen = choose_pairs.fn(run, rounds)
     assert sum(of_round.pairs for of_round in chosen) == expected.get("new_queries", 0)
     assert all(of_round.pairs_file.is_file() == bool(of_round.pairs) for of_round in chosen)
+
+
+def round_of(groups: list[PendingGroup]) -> PendingRound:
+    """Return a round with groups of pending pairs."""
+    recipe = RecipeReference(recipe_id=RecipeId("r"), model="m")
+    selection = Selection(
+        search_id=SearchId("s"), recipe_id=recipe.recipe_id, labels=labels_by("s", ["r"])
+    )
+    return PendingRound(recipe, {}, selection, PendingCounts(200, 5, 0, groups))
+
+
+ROUND = round_of([PendingGroup(reason, True, RecipeId(""), "", n) for reason, n in ALL.items()])
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ({}, [ALL, ALL]),
+        ({"take": ("outdated", "failed")}, [{"outdated": 100, "failed": 3}] * 2),
+        ({"take": ("outdated", "failed"), "pairs": 101}, [{"outdated": 100, "failed": 1}, {}]),
+        ({"pairs": 145}, [ALL, {"new_queries": 2}]),
+        ({"limits": {"outdated": 7}}, [ALL | {"outdated": 7}, {"new_queries": 40, "failed": 3}]),
+        ({"limits": {"new_queries": 0}, "pairs": 50}, [{"failed": 3, "outdated": 47}, {}]),
+    ],
+)  # fmt: skip
+def test_reasons_are_taken_in_their_order_within_limits_that_hold_over_all_rounds(
+    policy: dict[str, Any], expected: list[dict[Reason, int]]
+) -> None:
+    taken = taken_pairs([ROUND, ROUND], ReannotationSettings(**policy))
+    assert [list(each.items()) for each in taken] == [list(each.items()) for each in expected]
+
+
+def test_failed_pairs_that_have_to_wait_are_not_pending() -> None:
+    pending = round_of(
+        [
+            PendingGroup("failed", False, RecipeId(""), "", 4),
+            PendingGroup("failed", True, RecipeId(""), "", 2),
+            PendingGroup("outdated", True, RecipeId("r"), "screener", 3),
+            PendingGroup("outdated", True, RecipeId("q"), "arbiter,screener", 5),
+            PendingGroup("outdated", True, RecipeId("q"), "screener", 1),
+        ]
+    )
+    assert pending.pending == {"failed": 2, "outdated": 9}
+    assert pending.not_due == 4

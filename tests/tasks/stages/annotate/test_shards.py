@@ -27,7 +27,7 @@ from infra.settings import AnnotationSettings, RaySettings, Settings, StoreSetti
 from infra.store import Database, annotations
 from tasks.stages.annotate import shards
 from tasks.stages.annotate.ledger_actor import Activity
-from tasks.stages.annotate.run import AnnotationRun
+from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.annotate.shard import Judged, Shard
 from tasks.stages.annotate.shards import RoundRunner
 from tasks.stages.preflight import check_inputs

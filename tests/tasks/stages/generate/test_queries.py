@@ -1,6 +1,6 @@
 """Laws of queries that a model writes for functions: nothing is asked twice, all are counted.
 
-Covers `tasks.stages.generate.queries`, `tasks.stages.generate.asking`, `agents.roles.write`.
+Covers `tasks.stages.generate.queries`, `tasks.stages.generate.write`, `agents.roles.write`.
 """
 
 import json

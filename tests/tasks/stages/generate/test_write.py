@@ -1,7 +1,6 @@
-"""Laws of written answers in the store: resumed, never asked twice, none lost."""
+"""Laws of written answers: which queries have no match, and that none is asked twice or lost."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,19 +8,96 @@ from typing import Any
 import pytest
 
 from infra.errors import ModelRefusedError, SettingsError
-from infra.records import ExecutionResult
+from infra.records import GivenVote
 from infra.settings import LanguageModelSettings, Settings
 from infra.store import Database, generated
-from sandbox.backends import backends
 from tasks.runtime.references import CollectedSource
-from tasks.stages.generate.write import AnswerWriter, Generated, _work, verifying_committee
+from tasks.stages.generate.write import (
+    AnswerWriter,
+    Generated,
+    GenerationPlan,
+    _work,
+    plan_generation,
+    queries_without_match,
+    verifying_committee,
+)
 from tests.agents.conftest import IN_DOUBT, rule
 from tests.fakes.llm_server import ScriptedServer
-from tests.fakes.sandbox import PASSED, FakeSandbox
-from tests.tasks.stages.generate.world import QUERIES, judged_store, settings_of
+from tests.tasks.stages.generate.world import (
+    QUERIES,
+    ROUNDS,
+    answer,
+    judged_store,
+    label,
+    said,
+    settings_of,
+)
 
 PROGRAM = "from target import plus\n\ndef test_it():\n    assert plus(1) > 0"
 WRONG, RIGHT = "def plus(x):\n    return 0", "def plus(x):\n    return x + 2"
+
+
+def test_a_query_has_no_match_once_all_its_candidates_are_finished_and_none_is_1(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_store(tmp_path)
+    assert queries_without_match(database, source) == [QUERIES[1].query_id, QUERIES[2].query_id]
+    label(database, 1, 0, None, ROUNDS[0], status="failed")
+    assert queries_without_match(database, source) == [QUERIES[2].query_id], "it may match yet"
+    label(database, 1, 0, None, ROUNDS[0])
+    assert len(queries_without_match(database, source)) == 2, "undecided is finished"
+
+
+def test_with_rounds_the_majority_decides(tmp_path: Path) -> None:
+    database, source = judged_store(tmp_path, rounds=3)
+    label(database, 1, 0, 1, ROUNDS[1])
+    assert QUERIES[1].query_id in queries_without_match(database, source)
+    label(database, 1, 0, 1, ROUNDS[2])
+    assert QUERIES[1].query_id not in queries_without_match(database, source)
+    label(database, 2, 0, None, ROUNDS[2], status="failed")
+    assert queries_without_match(database, source) == [QUERIES[2].query_id], "two rounds decide"
+    label(database, 2, 0, None, ROUNDS[1], status="failed")
+    assert queries_without_match(database, source) == []
+
+
+def refused(ordinal: int, **fields: object) -> generated.GeneratedCode:
+    return answer(1, ordinal, status="refused", **fields)
+
+
+Sayings = list[dict[str, list[GivenVote]]]
+NO = said(answer(1), annotator="first", confirmed=False)
+YES = said(answer(1), annotator="second", confirmed=True)
+
+
+@pytest.mark.parametrize(
+    ("answers", "sayings", "state"),
+    [
+        ([], [], "to_write"),
+        ([answer(1)], [], "waiting"),
+        ([answer(1)], [YES], "confirmed"),
+        ([answer(1)], [YES, NO], "to_write"),
+        ([refused(0)], [], "to_write"),
+        ([refused(0), refused(1)], [], "given_up"),
+        ([refused(0), refused(1, model="another")], [], "to_write"),
+        ([refused(0), answer(1, 1)], [], "waiting"),
+        ([answer(1), refused(1)], [NO], "to_write"),
+        ([answer(1), refused(1), refused(2)], [NO], "given_up"),
+    ],
+)
+def test_a_query_is_counted_by_its_last_answers_and_what_people_say(
+    tmp_path: Path,
+    answers: list[generated.GeneratedCode],
+    sayings: Sayings,
+    state: str,
+) -> None:
+    database, source = judged_store(tmp_path)
+    generated.add_answers(database, [(item, ()) for item in answers])
+    for votes in sayings:
+        generated.add_answers(database, [], votes)
+    settings = settings_of(tmp_path)
+    plan = plan_generation(database, source, settings.llm.model, settings.generation)
+    expected = {"without_match": 2, "to_write": 1, state: 1 + (state == "to_write")}
+    assert plan == GenerationPlan(collection="c", **expected)
 
 
 def script(**more: Any) -> list[dict[str, Any]]:
@@ -37,16 +113,6 @@ def script(**more: Any) -> list[dict[str, Any]]:
         rule("arbiter", {"reply": said}, code="return 0"),
         rule("arbiter", {"reply": fine}),
     ]
-
-
-@pytest.fixture
-def backend() -> Iterator[str]:
-    def passes(program: str, installed: frozenset[str]) -> ExecutionResult:
-        return PASSED
-
-    backends.register("fake")(lambda settings: FakeSandbox(passes))
-    yield "fake"
-    del backends._entries["fake"]
 
 
 def run(database: Database, source: CollectedSource, settings: Settings) -> Generated:

@@ -18,6 +18,7 @@ from infra.settings import (
 from infra.store import Database, annotations, candidates, corpus, generated, recipes
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource, SearchReference
+from tasks.stages.labels import LabelSet, labels_of_agents
 from tests.fakes.llm_server import KEY
 from tests.fakes.stores import store_like
 
@@ -46,19 +47,15 @@ def judged_store(folder: Path, rounds: int = 1) -> tuple[Database, CollectedSour
     return database, CollectedSource(collections=stored, search=search)
 
 
+def labels_in_use(database: Database, source: CollectedSource) -> LabelSet:
+    """Return the agents' labels of a judged store."""
+    labels = labels_of_agents(database, source)
+    assert labels is not None
+    return labels
+
+
 def _judge(database: Database, rounds: int) -> None:
-    info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
-    content = Collected(info=info, queries=QUERIES, codes=CODES)
-    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
-    found = [
-        Candidate(
-            query_id=query.query_id, code_id=code.code_id, rank=rank, similarity=1, by_encoder={}
-        )
-        for query in QUERIES
-        for rank, code in enumerate(CODES, 1)
-    ]
-    candidates.record_search(database, SEARCH, "c", ["minilm"], 2)
-    candidates.add_candidates(database, SEARCH, found)
+    found = _collected(database, "print", "c", QUERIES, CODES, SEARCH)
     bodies = {
         recipe: {"model": {"model": "m"}, **({"round": n} if n > 1 else {})}
         for n, recipe in enumerate(ROUNDS[:rounds], 1)
@@ -71,17 +68,17 @@ def _judge(database: Database, rounds: int) -> None:
     label(database, 0, 1, 1, *ROUNDS[:rounds])
 
 
-def also_collected(
+def _collected(
     database: Database,
+    fingerprint: str,
     name: str,
-    queries: Sequence[Query] = QUERIES,
-    codes: Sequence[Code] = CODES,
-    search: SearchId = SEARCH,
-) -> CollectedSource:
-    """Store a further collection, all of whose pairs are candidates; return its source."""
+    queries: Sequence[Query],
+    codes: Sequence[Code],
+    search: SearchId,
+) -> list[Candidate]:
     info = SourceInfo(name="made", licence="MIT", revision="1", location="here")
     content = Collected(info=info, queries=tuple(queries), codes=tuple(codes))
-    corpus.replace_collections(database, f"print of {name}", {name: content}, annotated=name)
+    corpus.replace_collections(database, fingerprint, {name: content}, annotated=name)
     candidates.record_search(database, search, name, ["minilm"], len(codes))
     found = [
         Candidate(
@@ -91,6 +88,18 @@ def also_collected(
         for rank, code in enumerate(codes, 1)
     ]
     candidates.add_candidates(database, search, found)
+    return found
+
+
+def also_collected(
+    database: Database,
+    name: str,
+    queries: Sequence[Query] = QUERIES,
+    codes: Sequence[Code] = CODES,
+    search: SearchId = SEARCH,
+) -> CollectedSource:
+    """Store a further collection, all of whose pairs are candidates; return its source."""
+    found = _collected(database, f"print of {name}", name, queries, codes, search)
     reference = SearchReference(
         search_id=search, collection=name, queries=len(queries), candidates=len(found)
     )

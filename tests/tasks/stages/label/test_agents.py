@@ -16,9 +16,8 @@ from infra.store import Database, annotations, recipes, samples
 from infra.store.samples import Sample, final_labels
 from tasks.inputs.pairs import read_truth
 from tasks.stages.label.agents import _scores, agents_beside_people, write_truth
-from tasks.stages.label.guidelines import guidelines
 from tasks.stages.label.sample import Drawing, sample_candidates
-from tasks.stages.label.sheets import read_sheets, write_sheets
+from tasks.stages.label.sheets import guidelines, read_sheets, write_sheets
 from tasks.stages.leaderboard import _people_labels
 from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store, judgement
 from tests.tasks.stages.label.world import SANDBOX, read, save

@@ -1,7 +1,6 @@
 """Laws of sheets: what people said comes back exactly, a bad sheet changes nothing.
 
-Covers `tasks.stages.label.sheets`, `tasks.stages.label.guidelines`,
-`tasks.inputs.sheets`.
+Covers `tasks.inputs.sheets`.
 """
 
 from collections.abc import Callable, Iterator

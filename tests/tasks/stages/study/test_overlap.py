@@ -1,7 +1,4 @@
-"""Laws of the overlap of encoders: own exact searches against the stored candidates.
-
-Covers `tasks.stages.study.evidence`, `tasks.stages.study.report` by `tests.flows.test_study`.
-"""
+"""Laws of the overlap of encoders: own exact searches against the stored candidates."""
 
 from pathlib import Path
 
@@ -17,8 +14,8 @@ from infra.store.vectors import Kind
 from tasks.search.exact import search
 from tasks.search.scores import in_memory
 from tasks.stages.candidates import _columns
-from tasks.stages.embed import encoder_key
 from tasks.stages.study.overlap import overlap
+from tasks.stages.vectors import encoder_key
 from tests.fakes.stores import empty_store
 from tests.fakes.vectors import add_file
 

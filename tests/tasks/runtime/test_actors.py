@@ -1,11 +1,15 @@
-"""Laws of what actors that embed ask of Ray, and of what is said where they fail.
-
-Covers `tasks.runtime.embedder` without a cluster.
+"""Laws of the actors that embed: what they ask of Ray, on a cluster of three nodes of three cores
+or without one, and what is said where they fail.
 """
 
+import json
 import logging
 import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 from ray.exceptions import ActorDiedError, RayTaskError
@@ -13,13 +17,54 @@ from ray.exceptions import ActorDiedError, RayTaskError
 from infra.errors import EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
 from tasks.encoders import Encoder, Kind, encoders
-from tasks.runtime import embedder
-from tasks.runtime.embedder import Node, workers_for
+from tasks.runtime import actors
+from tasks.runtime.actors import Node, workers_for
 from tasks.runtime.vector_writer import EmbeddedBatch
+from tests.fakes.ray_cluster import BATCHES as NUMBERED
 from tests.fakes.ray_pool import FakeRay
 
 BATCHES, TEXTS = 6, 1000
 MANY = 100_000
+
+
+def ends(gpus: int, *scenarios: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fakes.ray_cluster", str(gpus), *scenarios],
+        capture_output=True, text=True, check=True, timeout=600,
+    )  # fmt: skip
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.nightly  # eight clusters of three nodes: minutes, and nodes time out on a busy machine
+def test_embedding_ends_or_says_why_whatever_happens_to_its_workers_and_nodes() -> None:
+    failing = {
+        "fails": "failed on a worker.*as ordered",
+        "dies_always": "keep dying.*COSQA_ENCODER__ACTORS",
+    }
+    finishing = ("whole", "dies_once", "no_room", "some_room", "node_joins", "node_leaves")
+    ended = ends(0, *failing, *finishing)
+    for scenario in finishing:
+        assert ended[scenario]["problem"] == "", scenario
+        assert ended[scenario]["seen"] == list(range(NUMBERED)), f"{scenario}: each came once"
+    assert ended["whole"]["free"] == 0, "all cores of all nodes compute"
+    assert ended["no_room"]["seconds"] > 8, "they started as a node came"
+    assert ended["node_joins"]["free"] == 0, "the node that joined computes"
+    for scenario, problem in failing.items():
+        assert re.search(problem, ended[scenario]["problem"], re.DOTALL), ended[scenario]
+
+
+@pytest.mark.slow
+@pytest.mark.nightly
+def test_the_second_of_two_actors_on_one_gpu_waits_and_the_first_does_all() -> None:
+    (ended,) = ends(1, "two_actors").values()
+    assert ended == {
+        "seen": list(range(NUMBERED)),
+        "problem": "",
+        "seconds": ended["seconds"],
+    }
 
 
 @pytest.fixture
@@ -27,7 +72,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeRay], FakeRay]:
     """Put a stand-in for Ray into its place."""
 
     def into_place(ray: FakeRay) -> FakeRay:
-        monkeypatch.setattr(embedder, "ray", ray)
+        monkeypatch.setattr(actors, "ray", ray)
         return ray
 
     return into_place
@@ -38,7 +83,7 @@ def embedded(
 ) -> Iterator[EmbeddedBatch]:
     batches: list[tuple[Kind, Sequence[str]]] = [("code", ["x"] * TEXTS)] * BATCHES
     chosen = EncoderSettings.model_validate(settings or {})
-    return embedder.embed_batches(
+    return actors.embed_batches(
         encoder, batches, BATCHES * TEXTS, chosen, RaySettings(address=address)
     )
 
@@ -114,7 +159,7 @@ def test_an_actor_without_a_gpu_sees_none(
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     monkeypatch.setattr("torch.set_num_threads", lambda _: None)
     monkeypatch.setattr(loaded, "spec", encoders.get("minilm").spec, raising=False)
-    rows, effort = embedder.Embedder(loaded, 1, 0, gpus).embed(["x"], "code")  # type: ignore[arg-type]
+    rows, effort = actors.Embedder(loaded, 1, 0, gpus).embed(["x"], "code")  # type: ignore[arg-type]
     assert (rows.shape, effort.texts) == ((1, 384), 1)
     assert seen == [visible]
 
@@ -167,7 +212,7 @@ def test_no_actor_is_started_where_nothing_is_left_to_embed(
     use: Callable[[FakeRay], FakeRay],
 ) -> None:
     ray = use(FakeRay([(3, 0)]))
-    assert list(embedder.embed_batches("minilm", [], 9, EncoderSettings(), RaySettings())) == []
+    assert list(actors.embed_batches("minilm", [], 9, EncoderSettings(), RaySettings())) == []
     assert ray.options == []
 
 
