@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import certifi
 import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
@@ -27,6 +28,16 @@ for _size in ("COLUMNS", "LINES"):  # of the terminal, which the runner's proces
 
 # One thread for sums: several spin while they wait for each other, on cores of other runners.
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# Each of Prefect's and httpx's clients loads all certificates, in 19 ms of a core, and no test asks
+# a server that has one.
+_CERTIFICATE = Path(sys.prefix) / "one-certificate.pem"
+if not _CERTIFICATE.exists():
+    _first = Path(certifi.where()).read_text("utf-8").strip().partition("\n\n")[0]
+    _partial = _CERTIFICATE.with_suffix(f".{os.getpid()}")
+    _partial.write_text(_first, "utf-8")
+    _partial.rename(_CERTIFICATE)
+os.environ.setdefault("SSL_CERT_FILE", str(_CERTIFICATE))
 
 # A job in a shell's background ignores Ctrl-C, and so would the commands that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

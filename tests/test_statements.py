@@ -231,7 +231,9 @@ def helps() -> Iterator[Text]:
 
 
 def next_release(page: str) -> str:
-    return page.partition("\n## Unreleased\n")[2].partition("\n## ")[0]
+    """Return the entries of the next release, without the subjects that group them."""
+    entries = page.partition("\n## Unreleased\n")[2].partition("\n## ")[0]
+    return re.sub(r"\n### .*\n", "", entries)
 
 
 def what_is_there_now(page: str) -> str:

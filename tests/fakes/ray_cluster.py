@@ -28,6 +28,7 @@ from tasks.runtime.actors import embed_batches
 
 BATCHES, TEXTS = 18, 400
 NODE: dict[str, Any] = {"num_cpus": 3, "object_store_memory": 80 * 2**20}
+HEAD = NODE | {"include_dashboard": False}
 SECONDS = float(os.environ.get("SLOW_LETTERS_S", "0.4"))  # of a batch
 
 
@@ -93,7 +94,7 @@ def embedded(
 
 def three_nodes(gpus: int) -> tuple[Cluster, list[Any]]:
     """Start a cluster of three nodes of three cores, and connect to it."""
-    cluster = Cluster(initialize_head=True, head_node_args={**NODE, "num_gpus": gpus})
+    cluster = Cluster(initialize_head=True, head_node_args={**HEAD, "num_gpus": gpus})
     others = [cluster.add_node(**NODE, wait=False) for _ in range(2)]
     cluster.wait_for_nodes(300)
     ray.init(address=cluster.address, log_to_driver=False, logging_level=logging.ERROR)
