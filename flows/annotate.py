@@ -13,10 +13,9 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed
 
 from flows.runtime.approval import approved
-from flows.runtime.runs import FlowSettings, Steps, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import FlowSettings, Steps, ends_by_budget, run_name, writing
 from infra.budget import run_budget
-from infra.errors import BudgetExhaustedError, CosqaError, RunBudgetError, SettingsError
+from infra.errors import CosqaError, SettingsError
 from infra.journal import Journal
 from infra.ray import check_reach, start_workers
 from infra.store.pending import own_keys
@@ -125,9 +124,7 @@ def judge_in_turn(
         bounds = policy.model_copy(update={"budget_usd": usd, "pairs": pairs})
         more, after, error = _judge(replace(part, policy=bounds), after)
         judged += more
-        # A spent budget of the store that lets nothing be judged is a failure, as in other runs.
-        may_end = RunBudgetError if not judged.pairs else BudgetExhaustedError
-        if error and not isinstance(error, may_end):
+        if error and not ends_by_budget(error, judged.pairs):
             raise error
         if budget.limit_usd is not None:
             usd = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]

@@ -2,8 +2,7 @@
 
 from prefect import flow
 
-from flows.runtime.runs import FlowSettings, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import FlowSettings, run_name, writing
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.generate.write import Generated, generate_codes, verifying_committee
 from tasks.stages.preflight import check_agents, check_inputs, collected_source

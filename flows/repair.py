@@ -10,8 +10,7 @@ from prefect.logging import get_run_logger
 from flows.annotate import judge_in_turn, show_plan
 from flows.evaluate import score_methods
 from flows.runtime.approval import approved
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name, writing
 from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan
 from tasks.runtime.input_checks import check_comparison

@@ -742,7 +742,7 @@ WRONG = (
     ("infra/store/schema.sql", "`infra.store.annotations`", "`infra.store.annotation_writer`",
      "infra.store.annotation_writer"),
     ("cosqa study-kape --help", _KAPE_PAGE, _ALL_FIGURES, "What was found"),
-    ("flows/study_kape.py", "what KAPE's Tables 1 to 7 hold,",
+    ("flows/study.py", "what KAPE's Tables 1 to 7 hold,",
      "Tables 1 to 9 of KAPE", "9"),
     ("cosqa compare-annotators --help", "the agents, and", "the agents, a baseline, and",
      "baseline"),
