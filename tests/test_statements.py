@@ -528,7 +528,7 @@ CONSTANTS = {
     "at first, # times as many": (_LIMITER, "_FIRST_STEP", 1),
     "# times that before the first reply": (_LIMITER, "_FIRST_TIMES", 1),
     "a # times the mean of replies": (_LIMITER, "_TIMES", 1),
-    "a reply may have # MB": ("agents/llm/answers.py", "_LONGEST_REPLY", 2**20),
+    "a reply may have # MB": ("agents/llm/reply.py", "_LONGEST_REPLY", 2**20),
     "at least # of the specification's hold": ("agents/committee/specified.py", "FEWEST_HELD", 1),
     "run asks # of them": (_GOLD, "ENOUGH", 1),
     "a known label: # are asked": (_GOLD, "ENOUGH", 1),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agents.committee.paths import AnnotationPath
+from agents.committee.algorithm import AnnotationPath
 from infra.errors import DiskFullError, StoreError
 from infra.records import Annotation
 from infra.store import Database, annotations

@@ -1,11 +1,11 @@
 """Laws of what is told of a pair that was judged by a query's specification.
 
-Covers `agents.committee.account`.
+Covers `agents.committee.specified`.
 """
 
 import pytest
 
-from agents.committee.account import account_of
+from agents.committee.specified import account_of
 from infra.records import Pair
 from tests.agents.committee.test_judged_again import SAYS_NO, demanded, screened
 from tests.agents.conftest import SPECIFIED, UNFIT, Bench

@@ -1,6 +1,6 @@
 """Laws of names that a program shares with the code under test: no call is of anything else.
 
-Covers `agents.gates.redefinitions`.
+Covers `agents.gates.static_checks`.
 """
 
 from agents.gates.gates import Gate
