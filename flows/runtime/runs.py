@@ -41,9 +41,11 @@ SIDE_BY_SIDE = cast(
 _MODULES = {
     "compare_annotators": "study",
     "diff": "leaderboard",
+    "generate": "annotate",
     "neural_code_search": "challenge",
+    "repair": "annotate",
     "study_kape": "study",
-    "study_training": "study",
+    "study_training": "train",
 }
 # A run before this one may still be ending, by itself or by its worker.
 _GRACE_S = 60.0

@@ -1,6 +1,6 @@
 """Laws of label sets: the majority of rounds, written answers beside it, and people's labels.
 
-Covers `tasks.stages.answers`, `flows.generate`, `flows.cli.pipeline`.
+Covers `tasks.stages.answers`, `flows.cli.pipeline`.
 """
 
 from pathlib import Path
