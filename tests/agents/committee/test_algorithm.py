@@ -1,4 +1,4 @@
-"""Laws of Algorithm 1: ``algorithm.py``, ``paths.py``, and the roles' messages.
+"""Laws of Algorithm 1: ``algorithm.py``, and the roles' messages.
 
 The roles ``screener.py`` and ``writer.py`` are held here and by ``test_configurations.py``.
 
