@@ -35,9 +35,7 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
     @wraps(command)
     def run(**answers: object) -> object:
         try:
-            enter_working_folder()
-            called = flow_of(command.__name__)
-            return called.fn(**called.validate_parameters(arguments_of(called, command, answers)))
+            return _called(command, answers)
         except StoreBusyError as busy:
             get_run_logger().warning("this run ends without having done anything: %s", busy)
             return Cancelled(message=f"Skipped: {busy}")
@@ -62,6 +60,13 @@ def _name(command: Callable[..., None]) -> str:
         return name_by(answers | {"settings": settings_of(command, answers, is_form=True)})
     except CosqaError:  # the run itself says so
         return name_by(answers)
+
+
+def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:
+    """Return the result of a command's flow, called within this run."""
+    enter_working_folder()
+    flow = flow_of(command.__name__)
+    return flow.fn(**flow.validate_parameters(arguments_of(flow, command, answers)))
 
 
 def arguments_of(
