@@ -1,9 +1,16 @@
-"""The annotate flow: agents judge the candidates on Ray's workers."""
+"""The flows in which agents judge, on Ray's workers: candidates, a benchmark's labels, answers.
+
+`annotate` judges the candidates of a collection, `repair` a benchmark's doubtful and missing
+labels, of which it writes the next version; `generate` lets a model write answers to queries
+without a match, for people to confirm.
+"""
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from prefect import State, flow
@@ -12,22 +19,32 @@ from prefect.logging import get_run_logger
 from prefect.settings import PREFECT_API_URL
 from prefect.states import Completed
 
+from flows.evaluate import score_methods
 from flows.runtime.approval import approved
-from flows.runtime.runs import FlowSettings, Steps, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import (
+    SIDE_BY_SIDE,
+    FlowSettings,
+    Steps,
+    ends_by_budget,
+    results_of,
+    run_name,
+    writing,
+)
 from infra.budget import run_budget
-from infra.errors import BudgetExhaustedError, CosqaError, RunBudgetError, SettingsError
+from infra.errors import CosqaError, SettingsError
 from infra.journal import Journal
 from infra.ray import check_reach, start_workers
 from infra.store.pending import own_keys
 from tasks.reports.document import Document
+from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.checked import ValidatedInputs
-from tasks.runtime.input_checks import check_judging
+from tasks.runtime.input_checks import check_comparison, check_judging
 from tasks.runtime.references import JudgedPairs, RecipeReference
+from tasks.sources import open_source
 from tasks.stages.annotate.plan import (
     AnnotationPlan,
     AnnotationRun,
@@ -37,12 +54,23 @@ from tasks.stages.annotate.plan import (
 )
 from tasks.stages.annotate.shard import make_ready, shards_for
 from tasks.stages.candidates import find_candidates
+from tasks.stages.collect import collect_source
+from tasks.stages.generate.confirm import write_waiting
+from tasks.stages.generate.write import Generated, generate_codes, verifying_committee
 from tasks.stages.preflight import (
     check_agents,
     check_answer,
     check_inputs,
     collected_source,
 )
+from tasks.stages.repair import (
+    WrittenRepair,
+    pool_to_repair,
+    require_repairable,
+    source_to_repair,
+    write_repair,
+)
+from tasks.stages.scoring import open_benchmark
 from tasks.stages.standing import (
     OpenRuns,
     Standing,
@@ -130,9 +158,7 @@ def judge_in_turn(
         bounds = policy.model_copy(update={"budget_usd": usd, "pairs": pairs})
         more, after, error = _judge(replace(part, policy=bounds), after)
         judged += more
-        # A spent budget of the store that lets nothing be judged is a failure, as in other runs.
-        may_end = RunBudgetError if not judged.pairs else BudgetExhaustedError
-        if error and not isinstance(error, may_end):
+        if error and not ends_by_budget(error, judged.pairs):
             raise error
         if budget.limit_usd is not None:
             usd = budget.left(Journal(run.store.journal).spent(run.committee.llm.model))[1]
@@ -215,3 +241,60 @@ def _judge_round(plan: AnnotationPlan, run: AnnotationRun, after: State[Any]) ->
     patience_s = max(_PATIENCE_S, run.store.lock_timeout_s)
     store = run.store.model_copy(update={"lock_timeout_s": patience_s})
     return judge_round(plan, replace(run, store=store), after)
+
+
+@flow(name="repair", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
+def repair(
+    benchmark: Path, settings: FlowSettings = None, *, pool: int = POOL_DEPTH, plan: bool = False
+) -> WrittenRepair | RunPlan:
+    """Judge a benchmark's positives and what methods find beside them; write the next version.
+
+    Args:
+        benchmark: Its folder, which stays as it is.
+        settings: The settings; None reads them from file and environment.
+        pool: How many first results of each method are judged where they have no grade.
+        plan: Return the plan of what would be judged, and ask no model.
+    """
+    ready = check_inputs(settings, partial(check_comparison, benchmarks=[benchmark]))
+    chosen, database = ready.settings, ready.database
+    opened = open_benchmark(database, benchmark)
+    require_repairable(opened, chosen.publish)
+    recipe = check_agents(ready, to_run=not plan)
+    source = source_to_repair(benchmark)
+    with writing(chosen.store):
+        fingerprint = open_source(source).fingerprint()
+        read = collect_source(database, source, fingerprint, return_state=True)
+        collection, *_ = read.result()
+    scored = score_methods(database, opened, chosen.scoring, [read])
+    ranked = results_of(scored)
+    pooled = pool_to_repair(
+        database, opened, ranked, collection.name, pool, wait_for=scored, return_state=True
+    )
+    pools = pooled.result()
+    run = AnnotationRun.of(pools[-1], recipe, chosen).of_all()
+    planned = plan_run(run, wait_for=[pooled], return_state=True)
+    _, expected = planned.result()
+    show_plan(expected)
+    if plan:
+        return expected
+    if not run.is_approved:
+        run = replace(run, policy=approved(expected, run.policy), is_approved=True)
+    parts = [replace(run, search=pool) for pool in pools]
+    *_, last = judge_in_turn(run, parts, [planned])
+    if last.end:
+        get_run_logger().warning("%s: what is not judged keeps its grades", last.end)
+    return write_repair(database, opened, ranked, run, chosen.scoring, pool, wait_for=last.steps)
+
+
+@flow(name="generate", flow_run_name=run_name)
+def generate(settings: FlowSettings = None) -> Generated:
+    """Let a model write answers to the queries without a candidate that the agents label 1."""
+    ready = check_inputs(settings)
+    generation = ready.settings.generation
+    committee = verifying_committee(ready.settings.committee, generation.configuration)
+    check_agents(ready, committee, to_ask=True)
+    source = collected_source(ready)
+    with writing(ready.settings.store):
+        found = generate_codes(ready.database, source, committee, generation)
+        sheet = write_waiting(ready.database, source.main.name, ready.settings.publish.folder)
+    return found.model_copy(update={"sheet": sheet})

@@ -1,4 +1,7 @@
-"""The challenge flow: any methods' predictions for CodeSearchNet's challenge, and their scores."""
+"""The flows of other people's challenges: any methods ranked by them, and their scores.
+
+`challenge` is CodeSearchNet's.
+"""
 
 from functools import partial
 from pathlib import Path
@@ -8,6 +11,7 @@ from prefect import flow
 from flows.collect import read_source
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
 from infra.settings import load_settings
+from tasks.corpus.neural_code_search import read_questions
 from tasks.inputs.challenge import challenge_queries
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import whole_corpus
@@ -20,9 +24,11 @@ from tasks.stages.challenge.codesearchnet import (
     searched_languages,
     unknown_functions,
 )
+from tasks.stages.challenge.neural_code_search import WrittenSheet, judge_rankings, open_questions
 from tasks.stages.challenge.rankings import open_search, rank_codes
 from tasks.stages.preflight import check_inputs
 from tasks.stages.scoring import Run
+from tasks.suites.neural_code_search import DEEPEST
 
 _DEPTH = 300  # results of a query in a language that the challenge reads
 
@@ -87,3 +93,33 @@ def challenge(
         unknown=unknown,
         pool=sample,
     )
+
+
+@flow(
+    name="neural-code-search",
+    flow_run_name=run_name,
+    task_runner=SIDE_BY_SIDE,
+)
+def neural_code_search(
+    questions: Path, settings: FlowSettings = None, *, post_rank: bool = False
+) -> WrittenSheet:
+    """Rank a source's methods for questions, judge the first 50, and write the score sheet.
+
+    Args:
+        questions: ``287_android_questions.json``, or others like it.
+        settings: The source, the methods and the folder; None reads them from file and environment.
+        post_rank: Score each method also with a second pass by the question's words.
+    """
+    ready = check_inputs(settings, partial(open_questions, questions=questions))
+    database, chosen = ready.database, ready.settings
+    texts = [question.question for question in read_questions(questions)]
+    collection, read = read_source(ready)
+    search = open_search(collection, questions, texts, DEEPEST, chosen.publish.folder)
+    ranked = [
+        rank_codes(
+            database, search, method, chosen.encoder, chosen.ray, wait_for=[read], return_state=True
+        )
+        for method in chosen_methods(chosen.scoring)
+    ]
+    runs = [state.result() for state in ranked]
+    return judge_rankings(database, search, questions, runs, post_rank=post_rank, wait_for=ranked)

@@ -13,7 +13,6 @@ process of its own.
 import inspect
 from collections.abc import Callable
 from functools import partial, wraps
-from importlib import import_module
 from typing import Annotated, Any, get_args
 
 from prefect import Flow
@@ -25,8 +24,8 @@ from pydantic import Field
 from flows.cli import commands
 from flows.options import fields_of, folders, is_given, settings_of
 from flows.runtime.approval import DeclinedError
-from flows.runtime.runs import SIDE_BY_SIDE, name_by
-from infra.errors import CosqaError, RunBudgetError, StoreBusyError
+from flows.runtime.runs import SIDE_BY_SIDE, ends_by_budget, flow_of, name_by
+from infra.errors import CosqaError, StoreBusyError
 from infra.working_folder import enter_working_folder
 
 
@@ -42,10 +41,10 @@ def _entry(command: Callable[..., None]) -> Flow[..., Any]:
             return Cancelled(message=f"Skipped: {busy}")
         except DeclinedError as declined:
             return Completed(message=str(declined))
-        except RunBudgetError as spent:
-            if command is not commands.annotate:  # others have more to do than to judge
+        except CosqaError as error:  # other commands have more to do than to judge
+            if command is not commands.annotate or not ends_by_budget(error):
                 raise
-            return Completed(message=str(spent))
+            return Completed(message=str(error))
 
     name = command.__name__.replace("_", "-")
     flow = Flow(run, name=name, flow_run_name=partial(_name, command), task_runner=SIDE_BY_SIDE)
@@ -66,8 +65,7 @@ def _name(command: Callable[..., None]) -> str:
 def _called(command: Callable[..., None], answers: dict[str, Any]) -> object:
     """Return the result of a command's flow, called within this run."""
     enter_working_folder()
-    name = command.__name__
-    flow: Flow[..., Any] = getattr(import_module(f"flows.{name}"), name)
+    flow = flow_of(command.__name__)
     return flow.fn(**flow.validate_parameters(arguments_of(flow, command, answers)))
 
 

@@ -1,4 +1,4 @@
-"""The leaderboard flow: retrieval methods compared on one benchmark."""
+"""The flows that compare: retrieval methods on a benchmark, and two versions of a benchmark."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,12 +8,12 @@ from prefect import flow
 
 from flows.annotate import judge_candidates
 from flows.evaluate import score_methods
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name, writing
 from infra.store.benchmarks import only_benchmark
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.annotate.plan import AnnotationRun
+from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling
 from tasks.stages.preflight import check_agents, check_inputs
@@ -65,3 +65,24 @@ def leaderboard(
     run = AnnotationRun.of(pooled.result(), recipe, chosen).of_all()
     _, steps = judge_candidates(run, [pooled])
     return write_leaderboard(ready.database, opened, ranked, chosen.scoring, run, wait_for=steps)
+
+
+@flow(name="diff", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
+def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDifference:
+    """Compare two versions of a benchmark: queries, codes, labels, and scores of named methods.
+
+    Args:
+        before: The first version's folder.
+        after: The second version's folder.
+        settings: The settings; None reads them from file and environment.
+    """
+    ready = check_inputs(settings, partial(check_comparison, benchmarks=[before, after]))
+    database, scoring = ready.database, ready.settings.scoring
+    first, second = (open_benchmark(database, folder) for folder in (before, after))
+    is_asked = bool(scoring.evaluation.methods)
+    old = score_methods(database, first, scoring) if is_asked else []
+    new = score_methods(database, second, scoring) if is_asked else []
+    return compare_versions(
+        first, second, results_of(old), results_of(new), scoring.evaluation, scoring.publish,
+        wait_for=[*old, *new],
+    )  # fmt: skip

@@ -13,7 +13,7 @@ from agents.evidence import RunOutcome
 from agents.gates.argument_expectations import expects
 from agents.gates.gates import FailureClassifier, Gate, ProgramRules, StubRules
 from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
-from agents.gates.script_stubs import ScriptStubs
+from agents.gates.stubs import ScriptStubs
 from infra.languages.go import Go
 from infra.languages.javascript import JavaScript
 from infra.records import CaseResult, ExecutionResult

@@ -20,10 +20,9 @@ from typing import Any
 
 import httpx
 
-from agents.llm.answers import TOO_LONG, bounded, completion_of
 from agents.llm.openai_transport import PROVIDERS, ChatCompletions, Message, found_key
 from agents.llm.price_list import prices_of, provider_of
-from agents.llm.reply import RawReply, TokenLimits
+from agents.llm.reply import TOO_LONG, RawReply, TokenLimits, bounded, completion_of
 from agents.llm.retry import PromptFault, RequestError, request_error
 from agents.llm.structured_output import (
     RequestForm,

@@ -17,9 +17,15 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from agents.llm.answers import TOO_LONG, bounded, read_completion, status_of
 from agents.llm.price_list import prices_of, provider_of
-from agents.llm.reply import RawReply, plausible_count
+from agents.llm.reply import (
+    TOO_LONG,
+    RawReply,
+    bounded,
+    plausible_count,
+    read_completion,
+    status_of,
+)
 from agents.llm.retry import PromptFault, request_error
 from infra.settings import LanguageModelSettings
 

@@ -42,19 +42,16 @@ def system_text(role: str, language: str = "Python") -> str:
         role: The file's name.
         language: What the text calls the code's language; never a name that a corpus gives.
     """
-    values = {name: _read(f"{name}.txt").strip() for name in _SHARED} | _inserts(language)
+    own = f"inserts.{language.lower()}.toml"
+    has_own = files("agents.roles").joinpath(own).is_file()
+    values = {name: _read(f"{name}.txt").strip() for name in _SHARED}
+    values |= tomllib.loads(_read(own if has_own else "inserts.toml")) | {"language": language}
+    if not has_own and language != "Python":  # no box runs it
+        values["release"] = language
     text, before = _read(f"{role}.txt"), ""
     while text != before:  # inserts and shared texts have inserts of their own
         text, before = Template(text).substitute(values), text
     return text
-
-
-def _inserts(language: str) -> dict[str, str]:
-    own = f"inserts.{language.lower()}.toml"
-    has_own = files("agents.roles").joinpath(own).is_file()
-    found = tomllib.loads(_read(own if has_own else "inserts.toml"))
-    is_run = has_own or language == "Python"
-    return {**found, "language": language, "release": found["release"] if is_run else language}
 
 
 def _read(name: str) -> str:

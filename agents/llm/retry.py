@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, NoReturn, Self, TypeVar
 
-from agents.llm.answers import TOO_LONG
-from agents.llm.reply import valid_unicode
+from agents.llm.reply import TOO_LONG, valid_unicode
 from agents.llm.structured_output import is_of_limit
 from infra.errors import (
     ModelRefusedError,

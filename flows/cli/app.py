@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.cli import TRACEBACK, commands, label, sandbox, store, tools
+from flows.cli import TRACEBACK, commands, label, maintenance, tools
 from flows.cli.help import Group
 from flows.cli.output import hide_tracebacks
 
@@ -51,8 +51,8 @@ for _group, _name, _panel in (
     (commands.app, None, None),
     (tools.app, None, None),
     (label.app, "label", "Build"),
-    (store.app, "store", "Run"),
-    (sandbox.app, "sandbox", "Run"),
+    (maintenance.store_app, "store", "Run"),
+    (maintenance.sandbox_app, "sandbox", "Run"),
     (tools.suite_app, "suite", "Papers"),
     (commands.challenge_app, "challenge", "Papers"),
 ):

@@ -282,15 +282,7 @@ def _write_sheets(
     outputs: Path,
     positions: Collection[int] = (),
 ) -> None:
-    """Write a sheet of a sample for each person, and print where it is.
-
-    Args:
-        database: The store.
-        sample: The sample.
-        annotators: The people.
-        outputs: The folder of outputs, in which the folder of sheets is.
-        positions: The items on the sheets; empty takes all.
-    """
+    """Write a sheet of a sample for each person, of all items where none are named; say where."""
     from infra.store import samples
     from tasks.stages.label.sheets import write_sheets
 

@@ -4,6 +4,7 @@ Each is a Typer function; what it does is imported when it runs, so ``--help`` i
 """
 
 import inspect
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -18,6 +19,8 @@ from flows.options import settings_of
 from infra.errors import SettingsError
 
 if TYPE_CHECKING:
+    from tasks.browse.labelling import Labelling
+    from tasks.browse.opened import ExportSnapshot, StoreSnapshots
     from tasks.suites import Suite
 
 app = typer.Typer(rich_markup_mode="rich")
@@ -129,7 +132,6 @@ def browse(
     copy of the store, which is renewed when the store has changed. Samples of `cosqa label sample`
     are labelled there by keyboard, blind first. Programs that people write run in a box.
     """
-    from flows.cli.browse import serve
     from infra.store import open_database, require_store
     from tasks.browse.labelling import Labelling
     from tasks.browse.opened import ExportSnapshot, StoreSnapshots
@@ -144,7 +146,38 @@ def browse(
         say(f"{pages:,} pages: {bundle}")
     else:
         labels = None if folder else Labelling(open_database(settings.store), settings.sandbox)
-        serve(browsed, labels, host, port)
+        _serve_pages(browsed, labels, host, port)
+
+
+def _serve_pages(
+    browsed: "ExportSnapshot | StoreSnapshots", labels: "Labelling | None", host: str, port: int
+) -> None:
+    """Serve the pages until Ctrl-C.
+
+    Raises:
+        SettingsError: The address cannot be listened at.
+    """
+    import uvicorn
+
+    from tasks.browse.app import browse_app
+    from tasks.browse.guard import Guard, is_loopback, new_token
+
+    guard = Guard(host, port, "" if is_loopback(host) else new_token())
+    config = uvicorn.Config(
+        browse_app(browsed, guard, labels), log_level="warning", server_header=False,
+        proxy_headers=False, ws="none",
+    )  # fmt: skip
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        bound = socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise SettingsError(
+            f"{host} port {port} cannot be listened at ({error.strerror}): end what does, or "
+            "choose another with --host and --port"
+        ) from error
+    with bound:
+        say(f"The pages are at {guard.address}\nCtrl-C ends them.")
+        uvicorn.Server(config).run(sockets=[bound])
 
 
 @command(

@@ -6,7 +6,6 @@ from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from copy import copy
 from functools import partial, wraps
-from importlib import import_module
 from typing import Any, cast
 from uuid import UUID
 
@@ -29,6 +28,7 @@ from prefect.states import Cancelled, Completed, Crashed, Pending
 from prefect.utilities.callables import get_call_parameters
 
 from flows.runtime.prefect_server import prefect_api
+from flows.runtime.runs import flow_of
 from flows.runtime.stopping import when_stopped
 from infra.files import locked
 
@@ -43,12 +43,11 @@ def flow_state(name: str, **arguments: object) -> State[Any]:
     killed, the next command or `cosqa server` says that it has crashed.
 
     Args:
-        name: The flow's, and that of its module.
+        name: The flow's.
         arguments: Its arguments.
     """
-    module = f"flows.{name}"
-    with prefect_api(meanwhile=lambda: import_module(module)):
-        flow = getattr(import_module(module), name)
+    with prefect_api(meanwhile=lambda: flow_of(name)):
+        flow = flow_of(name)
         given = get_call_parameters(flow.fn, (), arguments)
         with get_client(sync_client=True) as client:
             run = client.create_flow_run(

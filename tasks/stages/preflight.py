@@ -104,20 +104,19 @@ def check_agents(
     committee = committee or ready.settings.committee
     if not committee.annotation.agents:
         raise SettingsError(f"the agents judge nothing: {NO_AGENTS}")
-    if to_run:
-        return _recipe(ready, committee, to_ask=to_ask)
-    return current_recipe(committee, require_shown=False)
-
-
-def _recipe(
-    ready: ValidatedInputs, committee: CommitteeSettings, *, to_ask: bool
-) -> RecipeReference:
-    """Return the recipe of a committee, whose model and engine are checked unless they were."""
+    if not to_run:
+        return current_recipe(committee, require_shown=False)
     if committee not in ready.recipes:
         if to_ask:
             check_answer(committee.llm, ready.settings.store)
         else:
             check_model(committee.llm)
+    return _recipe(ready, committee)
+
+
+def _recipe(ready: ValidatedInputs, committee: CommitteeSettings) -> RecipeReference:
+    """Return the recipe of a committee, for which the engine is checked unless it was."""
+    if committee not in ready.recipes:
         ready.recipes[committee] = current_recipe(committee, require_shown=True)
     return ready.recipes[committee]
 
@@ -180,7 +179,7 @@ def check_annotators(
     committees = list(committees_of(chosen.committee, models or [chosen.llm.model], configurations))
     for each in committees:  # a wrong name is told before the first half minute of the engine
         check_answer(each.llm, chosen.store)
-    return [(each, _recipe(ready, each, to_ask=True)) for each in committees]
+    return [(each, _recipe(ready, each)) for each in committees]
 
 
 def _with_keys(settings: Settings) -> Settings:

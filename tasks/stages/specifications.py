@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from agents.committee.account import ClaimAccount, account_of
+from agents.committee.specified import ClaimAccount, account_of
 from agents.llm.structured_output import read
 from agents.roles.specify import Specification, Specifier, best_of
 from infra.records import Annotation

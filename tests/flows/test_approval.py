@@ -1,6 +1,6 @@
 """Laws of approval: a run waits for an answer, and what was approved bounds what it does.
 
-Covers `flows.runtime.approval`, `flows.runtime.writing`.
+Covers `flows.runtime.approval`, `flows.runtime.runs`.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from prefect.states import AwaitingRetry
 
 from flows import entries
 from flows.runtime.approval import Answer, approved, bounded, pause_key
-from flows.runtime.writing import writing
+from flows.runtime.runs import writing
 from infra.errors import SettingsError
 from infra.identity import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
@@ -195,7 +195,7 @@ def test_a_run_that_is_started_again_after_its_end_asks_anew(
 def test_a_run_that_was_approved_waits_for_the_run_that_writes(
     deployed: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.runtime.writing._GRACE_S", 0.1)
+    monkeypatch.setattr("flows.runtime.runs._GRACE_S", 0.1)
     store = StoreSettings(folder=tmp_path)
     has_begun = Event()
 

@@ -1,17 +1,20 @@
 """Laws of prefect.yaml: all flows, parameters that they have, and chains that do not loop."""
 
 from collections.abc import Mapping
+from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 import yaml
+from prefect import Flow
 from prefect.cli.deploy._triggers import DeploymentTriggerAdapter
 from prefect.client.schemas.schedules import CronSchedule
 from prefect.utilities.schema_tools.hydration import HydrationContext, hydrate
 
 import flows
 from flows import entries
+from flows.runtime.runs import flow_of
 from tests.flows.deployed import DEPLOYMENTS, FORMS, PREFECT_YAML
 
 AFTER: dict[str, dict[str, Any]] = {
@@ -20,12 +23,16 @@ AFTER: dict[str, dict[str, Any]] = {
 
 
 def test_every_flow_has_a_deployment_of_its_name() -> None:
-    files = {
-        module.name.replace("_", "-")
+    modules = [
+        import_module(f"flows.{module.name}")
         for module in iter_modules(flows.__path__)
         if not module.ispkg and module.name not in ("entries", "options")
-    }
-    assert sorted(DEPLOYMENTS) == sorted(files)
+    ]
+    found = [one for module in modules for one in vars(module).values() if isinstance(one, Flow)]
+    assert sorted(DEPLOYMENTS) == sorted(flow.name for flow in found)
+    assert {flow.name: flow for flow in found} == {
+        name: flow_of(name.replace("-", "_")) for name in DEPLOYMENTS
+    }, "each is found by its name"
 
 
 def parameters_of(name: str) -> set[str]:

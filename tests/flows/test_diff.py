@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.diff import diff as compare_folders
+from flows.leaderboard import diff as compare_folders
 from infra.settings import EvaluationSettings, PublishSettings, Settings, StoreSettings
 from tasks.benchmarks import write_benchmark
 from tasks.inputs.formats.export import read_benchmark

@@ -14,7 +14,7 @@ from prefect.utilities.schema_tools.validation import validate
 from flows.entries import arguments_of, form_of
 from flows.leaderboard import leaderboard
 from flows.options import fields_of, settings_of
-from flows.study_kape import study_kape
+from flows.study import study_kape
 from infra.errors import SettingsError
 from tests.flows.deployed import FORMS
 

@@ -1,6 +1,6 @@
 """Neural Code Search from end to end, on small files as they are published.
 
-Covers `flows.neural_code_search`, `tasks.stages.challenge.neural_code_search`.
+Covers `flows.challenge`, `tasks.stages.challenge.neural_code_search`.
 """
 
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from flows.challenge import neural_code_search
 from flows.cli.app import app
 from flows.cli.output import print_document
-from flows.neural_code_search import neural_code_search
 from infra.errors import SourceError
 from infra.records import query_id_of
 from infra.settings import (

@@ -23,9 +23,9 @@ from pydantic import SecretStr
 
 import flows
 from flows.benchmark import benchmark
-from flows.compare_annotators import compare_annotators
 from flows.leaderboard import leaderboard
 from flows.runtime.runs import subject_of
+from flows.study import compare_annotators
 from infra.errors import SettingsError
 from infra.settings import (
     EvaluationSettings,

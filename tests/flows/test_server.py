@@ -2,7 +2,7 @@
 
 Its folder may be a stranger's: no module in it runs.
 
-Covers `flows.cli.server`, `flows.runtime.writing`.
+Covers `flows.cli.server`, `flows.runtime.runs`.
 """
 
 import signal

@@ -1,6 +1,6 @@
 """The KAPE study from end to end, on texts whose vectors count words.
 
-Covers `flows.study_kape` and `tasks.stages.study.kape`.
+Covers `flows.study` and `tasks.stages.study.kape`.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flows.study_kape import study_kape
+from flows.study import study_kape
 from infra.errors import (
     EstimationError,
     SettingsError,

@@ -1,6 +1,6 @@
 """The training study from end to end, on models that train in a second.
 
-Covers `flows.study_training`, `tasks.stages.study.training`.
+Covers `flows.train`, `tasks.stages.study.training`.
 """
 
 import json
@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from flows.study_training import study_training
+from flows.train import study_training
 from infra.errors import SettingsError, SourceError, UnknownNameError
 from infra.settings import Settings
 from tasks.benchmarks.interchange import write_beir

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from agents import JournalLedger
-from agents.committee.paths import AnnotationPath
+from agents.committee.algorithm import AnnotationPath
 from infra.errors import DiskFullError, GoldQuestionError, StoreError
 from infra.identity import PairKey
 from infra.records import Annotation, GivenVote

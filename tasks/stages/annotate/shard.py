@@ -14,7 +14,7 @@ from prefect.runtime import task_run
 from prefect.states import Cancelled, Completed, Failed
 
 from agents import Committee, Ledger, build_committee, build_model
-from agents.committee.paths import AnnotationPath
+from agents.committee.algorithm import AnnotationPath
 from infra.errors import (
     BoxLostError,
     CosqaError,

@@ -12,9 +12,18 @@ from infra.records import Annotation, Code, Pair, Query
 from infra.settings import Configuration
 from sandbox.base import Sandbox
 from tests.agents.committee.test_boxed_languages import LIMITS_HERE
-from tests.agents.committee.test_configurations import ANSWERS, UNCLEAR, roles, said_to_arbiter
 from tests.agents.committee.test_specified import RIGHT, screened, specified
-from tests.agents.conftest import IN_DOUBT, Bench, rule
+from tests.agents.conftest import (
+    ANSWERS,
+    GAVE_UP,
+    IN_DOUBT,
+    UNCLEAR,
+    Bench,
+    always,
+    repair,
+    roles,
+    rule,
+)
 from tests.fakes.llm_server import ScriptedServer, fenced
 from tests.fakes.sandbox import PASSED, FakeSandbox
 from tests.real_sandbox import real_sandbox
@@ -28,10 +37,6 @@ def test_it():
     assert rotate([], 2) == []
 """
 PAIR = Pair(query=Query.of("python rotate a list to the left by n places"), code=Code.of(CODE))
-IRREPARABLE = rule(
-    "command_fixer", {"reply": {"diagnosis": "d", "verdict": "irreparable", "commands": ""}}
-)
-GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
 
 
 def written(program: str = PROGRAM, beside: str = BESIDE, role: str = "writer") -> dict[str, Any]:
@@ -41,11 +46,6 @@ def written(program: str = PROGRAM, beside: str = BESIDE, role: str = "writer") 
 def screening_of(configuration: Configuration) -> Sequence[dict[str, Any]]:
     """Return the rules after which a test program is written."""
     return IN_DOUBT if configuration == "spec" else (UNCLEAR,)
-
-
-def told_to(bench: Bench, role: str) -> str:
-    call = next(call for call in bench.server.calls if call["role"] == role)
-    return str(call["messages"][1]["content"])
 
 
 async def judged(
@@ -68,9 +68,9 @@ async def test_what_a_writer_puts_beside_the_code_is_there_where_the_program_run
     )
     assert roles(annotation)[-3:] == ["screener", "writer", "arbiter"]
     assert (annotation.path, annotation.support) == ("unclear_passed", support)
-    assert "names that the code lacks" in told_to(bench, "writer")
-    assert "Number, size\n" in told_to(bench, "writer")
-    assert f"{BESIDE}\n" in said_to_arbiter(bench)
+    assert "names that the code lacks" in bench.told("writer")[0]
+    assert "Number, size\n" in bench.told("writer")[0]
+    assert f"{BESIDE}\n" in bench.told("arbiter")[0]
     execution = annotation.executions[-1]
     assert execution.beside == BESIDE
     assert execution.oracle is None or execution.oracle.protection == "separate"
@@ -84,7 +84,7 @@ async def test_what_a_screener_puts_there_is_there_for_claims(
     lacking["steps"][0]["reply"]["beside"] = BESIDE
     annotation = await judged(bench, sandbox, "spec", specified(), lacking, written(beside=""))
     assert (annotation.path, annotation.support) == ("claims_hold", "valid_oracle")
-    assert "Number, size\n" in told_to(bench, "screener")
+    assert "Number, size\n" in bench.told("screener")[0]
     assert [run.beside for run in annotation.executions] == [BESIDE]
 
 
@@ -101,27 +101,25 @@ async def test_an_error_of_it_is_no_failure_of_the_code(bench: Bench, sandbox: S
 
 @pytest.mark.docker
 async def test_the_fixer_of_programs_may_add_to_it(bench: Bench, sandbox: Sandbox) -> None:
-    fixes = rule(
-        "fixer",
-        {"reply": {"diagnosis": "d", "action": "add_import_to_code", "content": BESIDE}},
-        GAVE_UP,
-    )
+    fixes = rule("fixer", repair("add_import_to_code", BESIDE), repair("give_up"))
     annotation = await judged(bench, sandbox, "spec", *IN_DOUBT, written(beside=""), fixes)
     assert (annotation.path, annotation.support) == ("unclear_mended_passed", "valid_oracle")
     assert [run.beside for run in annotation.executions] == ["", "", BESIDE], "a plain call first"
-    assert "Number, size\n" in told_to(bench, "fixer")
+    assert "Number, size\n" in bench.told("fixer")[0]
 
 
 async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench) -> None:
-    bench.serve(
-        [*IN_DOUBT, written(beside="def rotate(*_): return []"), rule("fixer", GAVE_UP), ANSWERS]
-    )
     lacks = PASSED.model_copy(update={"outcome": "raised", "error_type": "NameError"})
-    sandbox = FakeSandbox(lambda program, installed: lacks)
-    annotation = await bench.committee(sandbox, configuration="spec").judge(PAIR)
+    sandbox = always(lacks)
+    annotation = await bench.judge(
+        [*IN_DOUBT, written(beside="def rotate(*_): return []"), GAVE_UP, ANSWERS],
+        sandbox,
+        "spec",
+        pair=PAIR,
+    )
     assert [run.beside for run in annotation.executions] == ["", ""]
-    assert "rotate is no name that the code lacks" in told_to(bench, "fixer")
-    assert "erred in its own lines.\nNo program is evidence" in said_to_arbiter(bench)
+    assert "rotate is no name that the code lacks" in bench.told("fixer")[0]
+    assert "erred in its own lines.\nNo program is evidence" in bench.told("arbiter")[0]
 
 
 @pytest.mark.parametrize(
@@ -129,31 +127,32 @@ async def test_what_is_refused_is_told_to_the_fixer_and_never_runs(bench: Bench)
     [("spec", "screened"), ("paper", "ungated"), ("writer", "ungated")],
 )
 async def test_a_writer_may_say_that_no_call_of_the_code_can_show_it(
-    bench: Bench, pair: Pair, configuration: Configuration, support: str
+    bench: Bench, configuration: Configuration, support: str
 ) -> None:
-    bench.serve([*screening_of(configuration), written(" \n", ""), ANSWERS])
-    sandbox = FakeSandbox(lambda program, installed: PASSED)
-    annotation = await bench.committee(sandbox, configuration=configuration).judge(pair)
+    sandbox = always(PASSED)
+    annotation = await bench.judge(
+        [*screening_of(configuration), written(" \n", ""), ANSWERS], sandbox, configuration
+    )
     assert roles(annotation)[-3:] == ["screener", "writer", "arbiter"]
     assert (annotation.path, annotation.support) == ("unclear_not_run", support)
     assert sandbox.made == 0
-    assert "Its writer found no call" in said_to_arbiter(bench)
+    assert "Its writer found no call" in bench.told("arbiter")[0]
 
 
 async def test_a_program_stands_where_nobody_can_write_a_better_or_a_second_one(
-    bench: Bench, pair: Pair
+    bench: Bench,
 ) -> None:
     good = "from target import backwards\nassert backwards('ab') == 'ba'"
     steps = ({"reply": {"reading": "r", "program": text}} for text in (good, ""))
     bench.serve([*IN_DOUBT, rule("writer", *steps), written("", role="blind_writer"), ANSWERS])
-    survives = FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)
-    annotation = await bench.committee(survives, configuration="spec").judge(pair)
+    survives = always(PASSED, PASSED)
+    annotation = await bench.committee(survives, configuration="spec").judge(bench.pair)
     assert roles(annotation) == ["specifier", "screener", "writer", "writer", "arbiter"]
     assert [run.program for run in annotation.executions] == [good]
     fails = FakeSandbox(
         lambda program, installed: PASSED.model_copy(update={"outcome": "assertion_failed"})
     )
-    annotation = await bench.committee(fails, configuration="spec").judge(pair)
+    annotation = await bench.committee(fails, configuration="spec").judge(bench.pair)
     assert roles(annotation) == ["specifier", "screener", "writer", "blind_writer", "arbiter"]
     assert [run.program for run in annotation.executions] == [good]
 
@@ -251,4 +250,4 @@ async def test_a_run_of_javascript_is_evidence_where_it_does_not_rest_on_stubs(
     else:
         path = "claims_hold" if label else "claims_fail"
         assert (made.path, made.label, made.support) == (path, label, "valid_oracle"), made.reason
-    assert "names that the code lacks" in told_to(bench, "screener")
+    assert "names that the code lacks" in bench.told("screener")[0]

@@ -1,27 +1,116 @@
 """Whole judgements of real pairs, with hand-written replies and real boxes; and with faults.
 
-A fault is what providers do: too many requests, errors of theirs, silence, broken JSON, refusals,
-nothing at all, noise. Of whatever comes, every pair ends in a recorded state.
+The replies stand in ``cosqa_replies.json`` by the pairs' ids; the pairs themselves are read from
+the folder that ``COSQA_DATA`` names. A fault is what providers do: too many requests, errors of
+theirs, silence, broken JSON, refusals, nothing at all, noise. Of whatever comes, every pair ends in
+a recorded state.
 """
 
 import asyncio
+import json
+import os
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents import Committee
-from infra.records import Annotation, Pair, Query
+from infra.errors import BoxLostError
+from infra.records import Annotation, Code, ExecutionResult, Pair, Query
 from infra.settings import SandboxSettings
 from sandbox.base import Sandbox
-from tests.agents.conftest import Bench
-from tests.agents.cosqa import Scripted, as_the_labels_say, scripted_pairs
+from tests.agents.conftest import Bench, always
 from tests.fakes.llm_server import ScriptedServer
-from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, raised
+from tests.fakes.specified import SPECIFICATION
 from tests.real_sandbox import real_sandbox
+
+_REPLIES = Path(__file__).parents[1] / "cosqa_replies.json"
+_AGENTS = ("specifier", "screener", "writer", "blind_writer", "fixer", "arbiter")
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """A pair, what each agent says of it, and the label that must come out."""
+
+    name: str
+    pair: Pair
+    replies: Mapping[str, Mapping[str, str]]
+
+    @property
+    def unclear(self) -> bool:
+        """Whether it needs a test program."""
+        return "arbiter" in self.replies
+
+    @property
+    def label(self) -> int:
+        """The label that the replies lead to."""
+        if self.unclear:
+            return int(self.replies["arbiter"]["verdict"] == "answers")
+        return int(self.replies["screener"]["verdict"] == "clear_match")
+
+    def rules(self) -> Iterator[dict[str, Any]]:
+        """Yield the scripted server's rules; no claim is run."""
+        screening = {**self.replies["screener"], "adapter": "", "call": ""}
+        if self.unclear:
+            screening["verdict"] = "unclear_behaviour"
+        said = {
+            **self.replies,
+            "specifier": SPECIFICATION | {"examples": "", "cannot_show": "open"},
+            "screener": screening,
+        }
+        for role in _AGENTS:
+            if role in said:
+                query = self.pair.query.text
+                yield {"role": role, "query": query, "steps": [{"reply": said[role]}]}
+
+
+def scripted_pairs() -> list[Scripted]:
+    """Return the pairs; skips the test where CoSQA's files are not there."""
+    folder = os.environ.get("COSQA_DATA")
+    if not folder:
+        pytest.skip("COSQA_DATA does not name the folder of CoSQA's published files")
+    published = json.loads((Path(folder) / "cosqa-dev.json").read_text("utf-8"))
+    text_of = {item["idx"]: item for item in published}
+    return [
+        Scripted(
+            name=said["id"],
+            pair=Pair(
+                query=Query.of(text_of[said["id"]]["doc"]),
+                code=Code.of(text_of[said["id"]]["code"]),
+            ),
+            replies=said,
+        )
+        for said in json.loads(_REPLIES.read_text("utf-8"))
+    ]
+
+
+def as_the_labels_say(scripted: Sequence[Scripted], broken_every: int = 0) -> FakeSandbox:
+    """Return boxes where programs end as the labels want it; every so many runs one breaks."""
+    programs = {
+        item.replies[role]["program"]: item.label
+        for item in scripted
+        for role in ("writer", "blind_writer")
+        if role in item.replies
+    }
+    runs = count(1)
+
+    def run(program: str, installed: frozenset[str]) -> ExecutionResult:
+        if broken_every and next(runs) % broken_every == 0:
+            raise BoxLostError("the box is gone")
+        if program not in programs:
+            return PASSED  # it was mended
+        if "math." in program and "import math" not in program:
+            return raised("NameError", "name 'math' is not defined")
+        return PASSED if programs[program] else FAILED
+
+    return FakeSandbox(run)
+
 
 pytestmark = pytest.mark.data
 
@@ -129,9 +218,7 @@ async def test_with_faults_in_a_third_of_the_calls_every_pair_ends_in_a_recorded
         assert annotation.calls
 
     bench.serve(script(scripted), kind=PlainServer)
-    healthy = bench.committee(
-        FakeSandbox(lambda program, installed: PASSED), configuration="spec", evidence="read"
-    )
+    healthy = bench.committee(always(PASSED), configuration="spec", evidence="read")
     again = [item.pair for item, old in zip(pairs, made, strict=True) if old.status == "failed"]
     assert {item.status for item in await judge_all(healthy, again, 16)} <= {
         "labelled",

@@ -23,14 +23,11 @@ from infra.languages.python import Python
 from infra.records import Code, ExecutionResult, Pair, Query
 from infra.settings import GateSettings
 from sandbox.base import Sandbox
-from tests.agents.committee.test_configurations import ANSWERS, written, written_blind
-from tests.agents.conftest import Bench, rule
+from tests.agents.conftest import ANSWERS, GAVE_UP, Bench, repair, rule, written, written_blind
 from tests.agents.gates.test_validator import InTurn
 from tests.fakes.sandbox import FakeSandbox
 
 SPEC = CONFIGURATIONS["spec"]
-GAVE_UP = {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}}
-
 real = pytest.mark.docker
 
 
@@ -39,11 +36,7 @@ def pair_of(code: str, query: str = "a query") -> Pair:
 
 
 def fixes(*actions: tuple[str, str]) -> dict[str, Any]:
-    steps = (
-        {"reply": {"diagnosis": "d", "action": action, "content": content}}
-        for action, content in actions
-    )
-    return rule("fixer", *steps, GAVE_UP)
+    return rule("fixer", *(repair(*action) for action in actions), repair("give_up"))
 
 
 class Course:
@@ -75,13 +68,8 @@ async def course_of(
 async def attempts_of(
     sandbox: Sandbox, pair: Pair, program: str, configuration: Configuration, trace: Trace
 ) -> tuple[Attempt, ...]:
-    tester = testers.Tester(
-        sandbox=sandbox,
-        language=Python(),
-        configuration=configuration,
-        max_try_time=3,
-        validator=OracleValidator(GateSettings(), Python(), PythonRules()),
-    )
+    validator = OracleValidator(GateSettings(), Python(), PythonRules())
+    tester = testers.Tester(sandbox, Python(), configuration, 3, validator)
     return await tester.test(pair, Draft(reading="r", program=program), trace)
 
 
@@ -131,11 +119,11 @@ async def test_2_an_exception_that_no_second_program_confirms_does_not_count(
 
 
 async def test_2_a_program_that_came_to_a_limit_is_written_once_more_and_not_repaired(
-    bench: Bench, pair: Pair
+    bench: Bench,
 ) -> None:
-    bench.serve([rule("fixer", GAVE_UP), written(OF_NOTHING), ANSWERS])
+    bench.serve([GAVE_UP, written(OF_NOTHING), ANSWERS])
     stopped = FakeSandbox(lambda program, _: ExecutionResult(outcome="timeout", message="2 s"))
-    new = await course_of(bench, stopped, pair, OF_NOTHING, SPEC)
+    new = await course_of(bench, stopped, bench.pair, OF_NOTHING, SPEC)
     assert new.roles == ["writer", "arbiter"]
     assert "timeout: 2 s; test smaller values" in new.told[0]
     assert "Stopped: " in new.told[-1]
@@ -345,12 +333,12 @@ async def test_7_a_repair_that_would_hide_what_the_code_raises_is_refused(bench:
 
 @pytest.mark.parametrize("outcome", RunOutcome)
 async def test_each_kind_of_outcome_has_its_own_line_for_the_arbiter(
-    bench: Bench, pair: Pair, outcome: RunOutcome
+    bench: Bench, outcome: RunOutcome
 ) -> None:
     bench.serve([ANSWERS])
     result = ExecutionResult(outcome="passed" if outcome is RunOutcome.PASSED else "raised")
     attempt = Attempt(draft=Draft(reading="r", program="assert 1"), result=result, outcome=outcome)
-    await SPEC.arbiter_type(bench.model()).judge(pair, [attempt])
+    await SPEC.arbiter_type(bench.model()).judge(bench.pair, [attempt])
     (call,) = bench.server.calls
     told = str(call["messages"][1]["content"]).splitlines()
     names = ("Passed: ", "Failed assertion: ", "Exception of", "Missing", "Stopped: ", "The test's")

@@ -11,15 +11,22 @@ from agents.committee.generation import WrittenAnswer, written_answer
 from agents.roles.write import RefusedCode
 from infra.errors import ModelUnavailableError
 from infra.records import ExecutionResult, Query
-from tests.agents.committee.test_configurations import GOOD, written
-from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
+from tests.agents.conftest import (
+    ANSWERS,
+    FALLS_SHORT,
+    GOOD,
+    IN_DOUBT,
+    SPECIFIED,
+    Bench,
+    always,
+    rule,
+    written,
+)
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
 from tests.fakes.specified import SCREENING, claims_run
 
 QUERY = Query.of("python reverse a string")
 CODE = "def backwards(text):\n    return text[::-1]"
-ANSWERS = rule("arbiter", {"reply": {"reason": "it does", "verdict": "answers"}})
-FALLS_SHORT = rule("arbiter", {"reply": {"reason": "it fails", "verdict": "does_not_answer"}})
 
 
 async def answer(
@@ -35,7 +42,7 @@ async def answer(
     blind = rule("blind_writer", {"reply": {"reading": "r", "program": GOOD}})
     by_program = [*IN_DOUBT, written(GOOD), blind, verdict]
     bench.serve([rule("code_writer", {"reply": {"code": code}}), *by_program])
-    sandbox = FakeSandbox(lambda program, installed: result)
+    sandbox = always(result)
     committee = bench.committee(sandbox, configuration="spec", evidence="all")
     found = await written_answer(QUERY, refused, bench.model(), committee, snippets=snippets)
     return found, sandbox.made
@@ -118,9 +125,7 @@ async def test_nothing_written_is_no_answer(bench: Bench) -> None:
 async def test_an_answer_that_cannot_be_verified_is_not_refused(bench: Bench) -> None:
     unavailable = rule("exact_judge", {"status": 503})
     bench.serve([rule("code_writer", {"reply": {"code": CODE}}), unavailable])
-    committee = bench.committee(
-        FakeSandbox(lambda program, installed: PASSED), configuration="single"
-    )
+    committee = bench.committee(always(PASSED), configuration="single")
     with pytest.raises(ModelUnavailableError, match="not verified"):
         await written_answer(QUERY, (), bench.model(), committee)
 

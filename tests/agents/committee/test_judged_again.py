@@ -4,22 +4,23 @@ from typing import Any
 
 import pytest
 
-from infra.records import ExecutionResult, Pair
+from infra.records import ExecutionResult
 from infra.settings import Configuration
-from tests.agents.committee.test_configurations import (
+from tests.agents.committee.test_configurations import BETTER, HOLLOW, IMAGINED, STEPWISE
+from tests.agents.conftest import (
     ANSWERS,
-    BETTER,
     BLIND,
     FALLS_SHORT,
     GOOD,
-    HOLLOW,
-    IMAGINED,
-    STEPWISE,
+    IN_DOUBT,
+    SPECIFIED,
     UNCLEAR,
+    Bench,
+    always,
+    rule,
     written,
     written_blind,
 )
-from tests.agents.conftest import IN_DOUBT, SPECIFIED, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox, lacks, raised
 from tests.fakes.specified import SCREENING, claims_run
 
@@ -70,27 +71,27 @@ def demanded(*values: str) -> dict[str, Any]:
 
 ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
     "clear": ("paper", [rule("screener", {"reply": {"reason": "r", "verdict": "clear_match"}})],
-              FakeSandbox(lambda program, installed: PASSED)),
-    "read": ("single", STEPWISE, FakeSandbox(lambda program, installed: PASSED)),
+              always(PASSED)),
+    "read": ("single", STEPWISE, always(PASSED)),
     "imagined": ("simulated", [UNCLEAR, written(GOOD), IMAGINED, FALLS_SHORT],
-                 FakeSandbox(lambda program, installed: PASSED)),
+                 always(PASSED)),
     "mended": ("spec", [*IN_DOUBT, written(GOOD), FIXES, ANSWERS],
                FakeSandbox(as_the_program_says, ["PyYAML"])),
     "by commands": ("paper", [UNCLEAR, written(GOOD), COMMANDS, ANSWERS],
                     FakeSandbox(as_the_box_says, ["PyYAML", "six"])),
     "valid": ("spec", [*IN_DOUBT, written(GOOD), ANSWERS],
-              FakeSandbox(lambda program, installed: PASSED)),
+              always(PASSED)),
     "written twice": ("spec", [*IN_DOUBT, written(HOLLOW, BETTER), FALLS_SHORT],
-                      FakeSandbox(lambda program, installed: PASSED)),
+                      always(PASSED)),
     "survived by mutants": ("spec", [*IN_DOUBT, written(GOOD), ANSWERS],
-                            FakeSandbox(lambda program, installed: PASSED, on_mutant=PASSED)),
+                            always(PASSED, PASSED)),
     "failed and confirmed": ("spec", [*IN_DOUBT, written(GOOD), written_blind(), FALLS_SHORT],
-                             FakeSandbox(lambda program, installed: FAILED)),
+                             always(FAILED)),
     "failed and not confirmed": (
         "spec", [*IN_DOUBT, written(GOOD), written_blind(), ANSWERS],
         FakeSandbox(lambda program, installed: PASSED if program == BLIND else FAILED)),
     "unreadable": ("paper", [UNCLEAR, rule("writer", {"text": "no"})],
-                   FakeSandbox(lambda program, installed: PASSED)),
+                   always(PASSED)),
     "claims hold": ("spec", [SPECIFIED, screened(), demanded("'ba'")],
                     FakeSandbox(claims_run({"'ab'": "'ba'"}))),
     "claims fail": ("spec", [SPECIFIED, screened("clear_non_match"), demanded("'ab'")],
@@ -104,9 +105,9 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
         "spec", [SPECIFIED, screened("clear_non_match"), demanded("open", "'ab'"), SAYS_NO],
         FakeSandbox(claims_run({"'ab'": "'ba'"}, broken=["''"]))),
     "unclear query": ("spec", [SPECIFIED, screened("unclear_query", adapter=""), written(GOOD),
-                               IN_DOUBT_OF_QUERY], FakeSandbox(lambda program, installed: PASSED)),
+                               IN_DOUBT_OF_QUERY], always(PASSED)),
     "a faulty adapter": ("spec", [SPECIFIED, screened(adapter="faulty"), written(GOOD)],
-                         FakeSandbox(lambda program, installed: PASSED)),
+                         always(PASSED)),
     "claims, then a program": (
         "spec",
         [SPECIFIED, screened("unclear_behaviour"), demanded("open"), written(GOOD), ANSWERS],
@@ -115,15 +116,13 @@ ROADS: dict[str, tuple[Configuration, list[dict[str, Any]], FakeSandbox]] = {
 
 
 @pytest.mark.parametrize("road", ROADS)
-async def test_every_road_leads_to_the_same_label_again(
-    bench: Bench, pair: Pair, road: str
-) -> None:
+async def test_every_road_leads_to_the_same_label_again(bench: Bench, road: str) -> None:
     configuration, script, sandbox = ROADS[road]
     server = bench.serve(script)
     committee = bench.committee(sandbox, configuration=configuration)
-    made = await committee.judge(pair)
+    made = await committee.judge(bench.pair)
     asked = len(server.calls)
-    again = await bench.committee(sandbox, configuration=configuration).judge(pair)
+    again = await bench.committee(sandbox, configuration=configuration).judge(bench.pair)
     assert again.model_dump(include=DERIVED) == made.model_dump(include=DERIVED)
     assert [call.reply for call in again.calls] == [call.reply for call in made.calls]
     assert [run.program for run in again.executions] == [run.program for run in made.executions]

@@ -89,8 +89,8 @@ async def test_an_arbiter_decides_on_code_that_holds_what_its_reader_denies(
     annotation = await judged(bench, RIGHT, "clear_non_match", last_word)
     support = "valid_oracle" if label else "overruled"
     assert told(annotation) == ("claims_disputed", label, "arbiter", support)
-    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
-    assert "return rotate(value_1, value_2)" in request["messages"][1]["content"]
+    (request,) = bench.told("claims_arbiter")
+    assert "return rotate(value_1, value_2)" in request
 
 
 @pytest.mark.parametrize(

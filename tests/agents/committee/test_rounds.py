@@ -14,7 +14,7 @@ from agents.committee.trace import Trace
 from agents.evidence import Draft
 from agents.roles.fix import CommandFixer, run_commands
 from infra.languages.python import Python
-from infra.records import ExecutionResult, Pair
+from infra.records import ExecutionResult
 from sandbox.base import InstallResult, ShellResult
 from tests.agents.conftest import Bench
 from tests.fakes.llm_server import ScriptedServer
@@ -145,21 +145,14 @@ WAYS: dict[str, tuple[int, list[ExecutionResult], list[str], list[str], list[str
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_the_repairs_of_a_program_go_as_algorithm_1_says(
-    bench: Bench, pair: Pair, way: str
-) -> None:
+async def test_the_repairs_of_a_program_go_as_algorithm_1_says(bench: Bench, way: str) -> None:
     max_try_time, results, replies, installable, expected = WAYS[way]
     log: list[str] = []
     bench.serve((), LoggedFixer, replies=replies, happenings=log)
-    tester = testers.Tester(
-        sandbox=LoggedSandbox(results, log, *installable),
-        language=Python(),
-        configuration=CONFIGURATIONS["paper"],
-        max_try_time=max_try_time,
-        validator=None,
-    )
+    sandbox = LoggedSandbox(results, log, *installable)
+    tester = testers.Tester(sandbox, Python(), CONFIGURATIONS["paper"], max_try_time, None)
     trace = Trace(bench.model())
-    (attempt,) = await tester.test(pair, Draft(reading="r", program=PROGRAM), trace)
+    (attempt,) = await tester.test(bench.pair, Draft(reading="r", program=PROGRAM), trace)
     assert log == expected
     rounds = sum(line.startswith("fix: ") for line in log)
     assert rounds <= max_try_time + 1
@@ -170,9 +163,7 @@ async def test_the_repairs_of_a_program_go_as_algorithm_1_says(
     assert logged == list(attempt.draft.repairs)[: len(logged)]
 
 
-async def test_the_fixer_sees_program_and_error_and_neither_query_nor_code(
-    bench: Bench, pair: Pair
-) -> None:
+async def test_the_fixer_sees_program_and_error_and_neither_query_nor_code(bench: Bench) -> None:
     bench.serve((), LoggedFixer, replies=["touch a"], happenings=[])
     draft = Draft(reading="the reading", program=PROGRAM).with_repair(
         "pip install x", "no x", ok=False
@@ -182,7 +173,7 @@ async def test_the_fixer_sees_program_and_error_and_neither_query_nor_code(
     said = str(bench.server.calls[0]["messages"])
     for known in ("backwards('ab')", "name 'y' is not defined", "trace", "$ pip install x", "no x"):
         assert known in said
-    for hidden in (pair.query.text, "text[::-1]", "the reading"):
+    for hidden in (bench.pair.query.text, "text[::-1]", "the reading"):
         assert hidden not in said
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from infra.records import Annotation, Code, Pair, Query
 from sandbox.base import Sandbox
-from tests.agents.conftest import Bench, rule
-from tests.fakes.sandbox import PASSED, FakeSandbox
+from tests.agents.conftest import Bench, always, rule
+from tests.fakes.sandbox import PASSED
 
 QUERY = Query.of("python rotate a list to the left by n places")
 RIGHT = """
@@ -85,8 +85,8 @@ async def test_a_value_that_two_readers_demand_and_the_code_does_not_give_decide
     )
     assert told(annotation) == ("claims_fail", 0, "claims", "valid_oracle")
     assert "[1, 2, 3], 4 => [2, 3, 1]: gave [1, 2, 3]" in annotation.reason
-    (request,) = [call for call in bench.server.calls if call["role"] == "value_reader"]
-    seen = request["messages"][1]["content"]
+    (request,) = bench.told("value_reader")
+    seen = request
     assert "[1, 2, 3], 4" in seen
     assert "rotate(" not in seen, "the second reader sees no code"
     assert "[2, 3, 1]" not in seen, "nor the value that is claimed"
@@ -110,8 +110,8 @@ async def test_an_arbiter_sees_a_failure_that_the_reader_leaves_open(
         bench, code, specified(), screened("clear_match"), valued(value), REFUSES
     )
     assert told(annotation)[:3] == ("claims_disputed", 0, "arbiter")
-    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
-    [line] = re.findall(r"\[1, 2, 3\], 4 => .*", request["messages"][1]["content"])
+    (request,) = bench.told("claims_arbiter")
+    [line] = re.findall(r"\[1, 2, 3\], 4 => .*", request)
     assert "the code gave [1, 2" in line
     assert not value or f"a reader who saw no code demands {value}" in line
 
@@ -149,8 +149,8 @@ async def test_an_arbiter_decides_where_reading_and_running_differ(
 ) -> None:
     annotation = await judged(bench, code, specified(), screened(verdict), *script, ANSWERS)
     assert told(annotation)[:3] == ("claims_disputed", 1, "arbiter")
-    (request,) = [call for call in bench.server.calls if call["role"] == "claims_arbiter"]
-    assert "[1, 2, 3], 4 => [2, 3, 1] | the code gave" in request["messages"][1]["content"]
+    (request,) = bench.told("claims_arbiter")
+    assert "[1, 2, 3], 4 => [2, 3, 1] | the code gave" in request
 
 
 async def test_the_call_by_which_the_screener_would_show_a_fault_is_run(bench: Bench) -> None:
@@ -172,9 +172,10 @@ async def test_a_program_is_run_for_a_match_of_which_no_claim_ran(
     demand = "assert rotate([1, 2, 3], n=1) == [2, 3, 1]"
     program = f"from target import rotate\ndef test_it():\n    {demand}"
     writer = rule("writer", {"reply": {"reading": "r", "beside": "", "program": program}})
-    bench.serve([specified(), screened(verdict, adapter=""), writer])
     pair = Pair(query=QUERY, code=Code.of(APART))
-    annotation = await bench.committee(bench.sandbox, configuration="spec").judge(pair)
+    annotation = await bench.judge(
+        [specified(), screened(verdict, adapter=""), writer], bench.sandbox, "spec", pair=pair
+    )
     expected = ("unclear_passed", "valid_oracle") if programs else (verdict, "screened")
     assert (annotation.path, annotation.support) == expected
     assert len(annotation.executions) == programs
@@ -256,12 +257,12 @@ async def test_doubt_about_the_query_gets_a_program_for_its_likeliest_reading(be
         rule("query_arbiter", answers),
     ]
     bench.serve(script)
-    sandbox = FakeSandbox(lambda program, installed: PASSED)
+    sandbox = always(PASSED)
     committee = bench.committee(sandbox, configuration="spec", evidence="read")
     annotation = await committee.judge(Pair(query=QUERY, code=Code.of(RIGHT)))
     assert told(annotation) == ("unclear_query", 1, "arbiter", "valid_oracle")
-    (request,) = [call for call in bench.server.calls if call["role"] == "writer"]
-    assert SPECIFICATION["reading"] in request["messages"][1]["content"]
+    (request,) = bench.told("writer")
+    assert SPECIFICATION["reading"] in request
 
 
 async def test_what_is_known_of_an_adapter_goes_to_who_wrote_it(bench: Bench) -> None:
@@ -291,8 +292,8 @@ async def test_the_writer_learns_why_an_adapter_failed_that_nobody_could_mend(be
     bench.serve([specified(), rule("screener", *adapters), program, arbiter])
     committee = bench.committee(bench.sandbox, configuration="spec")
     await committee.judge(Pair(query=QUERY, code=Code.of(code)))
-    (request,) = [call for call in bench.server.calls if call["role"] == "writer"]
-    assert "line 2 computes: sorted" in request["messages"][1]["content"]
+    (request,) = bench.told("writer")
+    assert "line 2 computes: sorted" in request
 
 
 async def test_where_there_is_no_example_no_message_speaks_of_one(bench: Bench) -> None:
@@ -301,9 +302,11 @@ async def test_where_there_is_no_example_no_message_speaks_of_one(bench: Bench) 
     ]  # fmt: skip
     program = rule("writer", {"reply": {"reading": "r", "program": ""}})
     arbiter = rule("arbiter", {"reply": {"reason": "r", "verdict": "answers"}})
-    bench.serve([*script, program, arbiter])
-    await bench.committee(bench.sandbox, configuration="spec").judge(
-        Pair(query=QUERY, code=Code.of(RIGHT))
+    await bench.judge(
+        [*script, program, arbiter],
+        bench.sandbox,
+        "spec",
+        pair=Pair(query=QUERY, code=Code.of(RIGHT)),
     )
     asked = [call["messages"][1]["content"] for call in bench.server.calls]
     assert len(asked) == 4
@@ -393,8 +396,8 @@ async def test_all_candidates_of_a_query_are_judged_by_one_reading(bench: Bench)
     first, second = (annotation.calls[0] for annotation in both)
     assert (first.cached, second.cached) == (False, True)
     assert first.reply == second.reply
-    (request,) = [call for call in bench.server.calls if call["role"] == "specifier"]
-    assert "rotate(" not in request["messages"][1]["content"]
+    (request,) = bench.told("specifier")
+    assert "rotate(" not in request
     for call in bench.server.calls:
         if call["role"] == "screener":
             assert SPECIFICATION["demands"] in call["messages"][1]["content"]
@@ -404,19 +407,19 @@ async def test_programs_are_written_to_the_specification_where_no_example_can_be
     bench: Bench,
 ) -> None:
     program = "from target import rotate\ndef test_it():\n    assert rotate([1, 2], 1) == [2, 1]"
-    bench.serve(
+    sandbox = always(PASSED)
+    annotation = await bench.judge(
         [
             specified(examples=""),
             screened("unclear_behaviour", ""),
             rule("writer", {"reply": {"reading": "r", "program": program}}),
             rule("arbiter", {"reply": {"reason": "it passes", "verdict": "answers"}}),
-        ]
-    )
-    sandbox = FakeSandbox(lambda program, installed: PASSED)
-    annotation = await bench.committee(sandbox, configuration="spec").judge(
-        Pair(query=QUERY, code=Code.of(RIGHT))
+        ],
+        sandbox,
+        "spec",
+        pair=Pair(query=QUERY, code=Code.of(RIGHT)),
     )
     assert told(annotation)[:3] == ("unclear_passed", 1, "arbiter")
     for role in ("writer", "arbiter"):
-        (request,) = [call for call in bench.server.calls if call["role"] == role]
-        assert SPECIFICATION["demands"] in request["messages"][1]["content"]
+        (request,) = bench.told(role)
+        assert SPECIFICATION["demands"] in request

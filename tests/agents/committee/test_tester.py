@@ -12,25 +12,31 @@ from agents.gates.outcomes import PythonRules
 from agents.gates.syntax_tree_rules import JAVASCRIPT
 from agents.gates.validator import OracleValidator
 from agents.roles.write import BlindWriter
-from infra.errors import BoxLostError, ModelRefusedError
+from infra.errors import BoxLostError
 from infra.languages.javascript import JavaScript
 from infra.languages.python import Python
-from infra.records import ExecutionResult, Pair
+from infra.records import ExecutionResult
 from infra.settings import Configuration, GateSettings
-from tests.agents.committee.test_configurations import (
+from tests.agents.committee.test_configurations import BETTER, HOLLOW
+from tests.agents.conftest import (
     ANSWERS,
-    BETTER,
     BLIND,
+    GAVE_UP,
     GOOD,
-    HOLLOW,
-    UNCLEAR,
+    IN_DOUBT,
+    Bench,
+    always,
     written,
     written_blind,
 )
-from tests.agents.conftest import IN_DOUBT, Bench, rule
 from tests.fakes.sandbox import FAILED, PASSED, FakeBox, FakeSandbox, lacks, raised
 
-GIVES_UP = rule("fixer", {"reply": {"diagnosis": "d", "action": "give_up", "content": ""}})
+
+def quick_tester(sandbox: FakeSandbox, configuration: Configuration = "spec") -> testers.Tester:
+    """Return a tester that repairs nothing, and validates where the configuration has gates."""
+    chosen = CONFIGURATIONS[configuration]
+    validator = OracleValidator(GateSettings(), Python(), PythonRules()) if chosen.gates else None
+    return testers.Tester(sandbox, Python(), chosen, 0, validator)
 
 
 def breaking(results: Iterator[ExecutionResult]) -> FakeSandbox:
@@ -46,19 +52,12 @@ def breaking(results: Iterator[ExecutionResult]) -> FakeSandbox:
 
 @pytest.mark.parametrize("configuration", ["spec", "executor"])
 async def test_attempts_hold_each_program_in_its_last_form(
-    bench: Bench, pair: Pair, configuration: Configuration
+    bench: Bench, configuration: Configuration
 ) -> None:
     bench.serve([written_blind(), written(BETTER)])
     gates = CONFIGURATIONS[configuration].gates
-    tester = testers.Tester(
-        sandbox=FakeSandbox(lambda program, installed: FAILED),
-        language=Python(),
-        configuration=CONFIGURATIONS[configuration],
-        max_try_time=0,
-        validator=OracleValidator(GateSettings(), Python(), PythonRules()) if gates else None,
-    )
-    trace = Trace(bench.model())
-    attempts = await tester.test(pair, Draft(reading="r", program=GOOD), trace)
+    tester, trace = quick_tester(always(FAILED), configuration), Trace(bench.model())
+    attempts = await tester.test(bench.pair, Draft(reading="r", program=GOOD), trace)
     programs = [GOOD, BLIND] if gates else [GOOD]
     assert [attempt.draft.program for attempt in attempts] == programs
     assert [attempt.is_valid for attempt in attempts] == [gates] * len(programs)
@@ -67,60 +66,33 @@ async def test_attempts_hold_each_program_in_its_last_form(
     assert [run.oracle for run in trace.executions] == [attempt.report for attempt in attempts]
 
 
-async def test_a_run_is_kept_though_its_validation_breaks_off(bench: Bench, pair: Pair) -> None:
+async def test_a_run_is_kept_though_its_validation_breaks_off(bench: Bench) -> None:
     bench.serve([*IN_DOUBT, written(GOOD), ANSWERS])
     committee = bench.committee(breaking(iter([PASSED])), configuration="spec")
-    annotation = await committee.judge(pair)
+    annotation = await committee.judge(bench.pair)
     assert (annotation.status, annotation.path) == ("failed", "sandbox_unavailable")
     (execution,) = annotation.executions
     assert (execution.program, execution.result, execution.oracle) == (GOOD, PASSED, None)
 
 
-async def test_runs_and_calls_are_kept_though_a_later_program_breaks_off(
-    bench: Bench, pair: Pair
-) -> None:
+async def test_runs_and_calls_are_kept_though_a_later_program_breaks_off(bench: Bench) -> None:
     bench.serve([*IN_DOUBT, written(HOLLOW, BETTER), ANSWERS])
     committee = bench.committee(breaking(iter([PASSED])), configuration="spec")
-    annotation = await committee.judge(pair)
+    annotation = await committee.judge(bench.pair)
     assert annotation.status == "failed"
     assert [run.program for run in annotation.executions] == [HOLLOW]
     assert annotation.executions[0].oracle is not None
     assert [call.role for call in annotation.calls] == ["specifier", "screener", "writer", "writer"]
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-async def test_runs_are_kept_though_the_fixer_cannot_be_read(
-    bench: Bench, pair: Pair, rounds: int
-) -> None:
-    bench.serve([*IN_DOUBT, written(GOOD), rule("fixer", {"text": "no"}), ANSWERS])
-    annotation = await bench.committee(breaking(iter([raised()])), rounds, "spec").judge(pair)
-    assert (annotation.status, annotation.path) == ("undecided", "unreadable_reply")
-    assert [run.result.outcome for run in annotation.executions] == ["raised"]
-    assert [call.role for call in annotation.calls].count("fixer") == 2
-
-
-async def test_pairs_that_are_judged_at_once_have_traces_of_their_own(
-    bench: Bench, pair: Pair
-) -> None:
-    bench.serve([*IN_DOUBT, written(GOOD), GIVES_UP, ANSWERS])
+async def test_pairs_that_are_judged_at_once_have_traces_of_their_own(bench: Bench) -> None:
+    bench.serve([*IN_DOUBT, written(GOOD), GAVE_UP, ANSWERS])
     model = bench.model()
     first, second = Trace(model), Trace(model)
-    tester = testers.Tester(
-        sandbox=FakeSandbox(lambda program, installed: raised()),
-        language=Python(),
-        configuration=CONFIGURATIONS["spec"],
-        max_try_time=1,
-        validator=None,
-    )
-    await tester.test(pair, Draft(reading="r", program=GOOD), first)
+    tester = testers.Tester(always(raised()), Python(), CONFIGURATIONS["spec"], 1, None)
+    await tester.test(bench.pair, Draft(reading="r", program=GOOD), first)
     assert (len(first.calls), len(first.executions)) == (1, 1)
     assert (second.calls, second.executions) == ([], [])
-
-
-async def test_a_run_that_must_stop_is_no_annotation(bench: Bench, pair: Pair) -> None:
-    bench.serve([UNCLEAR, rule("writer", {"status": 401})])
-    with pytest.raises(ModelRefusedError):
-        await bench.committee(breaking(iter([]))).judge(pair)
 
 
 class Watched(FakeSandbox):
@@ -135,31 +107,22 @@ class Watched(FakeSandbox):
         return self.boxes[-1]
 
 
-async def test_no_box_is_held_while_a_model_is_asked(bench: Bench, pair: Pair) -> None:
+async def test_no_box_is_held_while_a_model_is_asked(bench: Bench) -> None:
     bench.serve([written_blind()])
     sandbox = Watched()
-    tester = testers.Tester(
-        sandbox=sandbox,
-        language=Python(),
-        configuration=CONFIGURATIONS["spec"],
-        max_try_time=0,
-        validator=OracleValidator(GateSettings(), Python(), PythonRules()),
-    )
     trace = Trace(bench.model())
-    await tester.test(pair, Draft(reading="r", program=GOOD), trace)
+    await quick_tester(sandbox).test(bench.pair, Draft(reading="r", program=GOOD), trace)
     (box,) = sandbox.boxes
     assert len(trace.calls) == box.releases == 1, "before the question to the blind writer"
-    await BlindWriter(trace.model, Python()).write(pair)
+    await BlindWriter(trace.model, Python()).write(bench.pair)
     assert box.releases == 1, "none of a pair whose box is gone"
 
 
-async def test_a_program_that_lacks_ever_another_module_comes_to_an_end(
-    bench: Bench, pair: Pair
-) -> None:
+async def test_a_program_that_lacks_ever_another_module_comes_to_an_end(bench: Bench) -> None:
     bench.serve([])
     trace, modules = Trace(bench.model()), [f"module_{number}" for number in range(30)]
     sandbox = FakeSandbox(lambda _, installed: lacks(modules[len(installed)]), modules)
-    runner = testers.PairRunner(pair, sandbox.made_box(), trace, None)
+    runner = testers.PairRunner(bench.pair, sandbox.made_box(), trace, None)
     attempt = await runner.run_and_validate(Draft(reading="r", program=GOOD), claims_ran=bool)
     assert attempt.draft.requirements == tuple(modules[:20])
     assert [run.result.missing_module for run in trace.executions] == modules[:21]
@@ -167,12 +130,12 @@ async def test_a_program_that_lacks_ever_another_module_comes_to_an_end(
 
 
 async def test_a_run_of_claims_is_kept_though_its_runs_with_other_stubs_break_off(
-    bench: Bench, pair: Pair
+    bench: Bench,
 ) -> None:
     bench.serve([])
     trace, box = Trace(bench.model()), breaking(iter([FAILED])).made_box()
     validator = OracleValidator(GateSettings(), JavaScript(), JAVASCRIPT)
     draft = Draft(reading="r", program="p", support_code="const helper = () => 1;")
     with pytest.raises(BoxLostError):
-        await testers.PairRunner(pair, box, trace, validator).run_and_validate(draft, bool)
+        await testers.PairRunner(bench.pair, box, trace, validator).run_and_validate(draft, bool)
     assert [(run.result, run.oracle) for run in trace.executions] == [(FAILED, None)]

@@ -1,6 +1,7 @@
 """Laws of the static checks and of ``gates.py``: whatever a program's text is, it has a verdict.
 
-``test_validator.py`` holds the checks against a table of programs, in real boxes.
+At the end those of names that a program shares with the code under test: no call is of anything
+else. ``test_validator.py`` holds the checks against a table of programs, in real boxes.
 """
 
 import pytest
@@ -9,9 +10,8 @@ from hypothesis import strategies as st
 
 from agents.gates.gates import Gate, can_be_improved, reason_of
 from agents.gates.static_checks import faults_of, names_defined_by
-from infra.records import ExecutionResult, MutantRun, OracleReport, Pair
-from tests.agents.committee.test_configurations import ANSWERS, written
-from tests.agents.conftest import IN_DOUBT, Bench
+from infra.records import ExecutionResult, MutantRun, OracleReport
+from tests.agents.conftest import ANSWERS, IN_DOUBT, Bench, always, written
 from tests.fakes.sandbox import PASSED, FakeSandbox
 
 HEAD = "from target import backwards\n"
@@ -48,27 +48,25 @@ def test_a_program_nested_too_deeply_is_not_readable() -> None:
 
 
 @pytest.mark.parametrize("shape", ["sum", "calls", "subscripts"])
-async def test_a_model_that_repeats_itself_ends_no_pair(
-    bench: Bench, pair: Pair, shape: str
-) -> None:
-    bench.serve([*IN_DOUBT, written(nested(2_000)[shape]), ANSWERS])
-    sandbox = FakeSandbox(lambda program, installed: PASSED)
-    annotation = await bench.committee(sandbox, configuration="spec").judge(pair)
+async def test_a_model_that_repeats_itself_ends_no_pair(bench: Bench, shape: str) -> None:
+    sandbox = always(PASSED)
+    annotation = await bench.judge(
+        [*IN_DOUBT, written(nested(2_000)[shape]), ANSWERS], sandbox, "spec"
+    )
     assert (annotation.status, annotation.support) == ("labelled", "void_oracle")
 
 
-async def test_no_repair_makes_a_program_too_deep_to_be_read(bench: Bench, pair: Pair) -> None:
+async def test_no_repair_makes_a_program_too_deep_to_be_read(bench: Bench) -> None:
     deep = nested(2_000)["sum"]
     fixes = {"reply": {"diagnosis": "d", "action": "replace_program", "content": deep}}
     imports = {
         "reply": {"diagnosis": "d", "action": "add_import", "content": "import " + "a." * 5_000}
     }
-    bench.serve(
-        [*IN_DOUBT, written(deep), {"role": "fixer", "steps": [fixes, imports, fixes]}, ANSWERS]
-    )
     raised = ExecutionResult(outcome="raised", error_type="RecursionError")
-    annotation = await bench.committee(FakeSandbox(lambda *_: raised), configuration="spec").judge(
-        pair
+    annotation = await bench.judge(
+        [*IN_DOUBT, written(deep), {"role": "fixer", "steps": [fixes, imports, fixes]}, ANSWERS],
+        FakeSandbox(lambda *_: raised),
+        "spec",
     )
     assert annotation.path == "unclear_never_executable"
 
@@ -297,3 +295,96 @@ def test_what_puts_something_in_the_place_of_the_code_is_refused() -> None:
 def test_what_changes_only_what_the_code_uses_is_allowed(line: str) -> None:
     program = "import sys\nimport target\nfrom target import Stack\nassert target.clamp(2) == 2\n"
     assert not faults_of(program + line, CODE)
+
+
+CLAMP_AND_SIZE = "def clamp(value, low, high): ...\ndef size(items): ..."
+SHARING = "import target\nfrom target import clamp, size\nfrom target import clamp as subject\n"
+HONEST = "assert target.clamp(1, 2, 3) == 2\n"
+
+
+def is_refused(lines: str) -> bool:
+    return Gate.LEAVES_TARGET_ALONE in faults_of(f"{SHARING}{HONEST}{lines}", CLAMP_AND_SIZE)
+
+
+def test_a_variable_may_share_a_name_with_the_code_where_it_is_not_called() -> None:
+    for lines in [
+        "def f(x):\n    size = len(x)\n    return size + 1",
+        "def f(x, *size, **clamp):\n    return size, clamp",
+        "def f(x):\n    for size in x:\n        print(size)",
+        "def f(x):\n    with open(x) as size:\n        return size.read()",
+        "def f(x):\n    if (size := len(x)) > 1:\n        return size",
+        "def f(x):\n    size = 0\n    size += 1\n    return size",
+        "def f(x):\n    try:\n        x()\n    except OSError as size:\n        print(size)",
+        "def f(x):\n    match x:\n        case [size, *clamp]:\n            return size, clamp",
+        "def f(x):\n    size = 0\n    def g():\n        nonlocal size\n        size += 1\n    g()",
+        "def f(x):\n    return sorted(size for size in x)",
+        "pairs = [(size, other) for other in (1, 2) for size in (3, 4)]",
+        "def f(x):\n    size = 1\ndef g(x):\n    return size(x)",
+        "class A:\n    def size(self): return 1\n    def g(self): return size([1])",
+        "def f():\n    size = target.size\n    return size([1])",
+        "clamp, size = target.clamp, target.size",
+        "def f():\n    from target import size\n    return size([1])",
+        "def f():\n    target = 5\n    return clamp(target, 1, 2)",
+    ]:
+        assert not is_refused(lines)
+
+
+def test_what_gives_a_name_of_the_code_another_meaning_is_refused() -> None:
+    for lines in [
+        # the module's
+        "size = 3",
+        "size = target.size = 3",
+        "clamp, size = target.clamp, len",
+        "for size in [len]:\n    pass",
+        "with open('x') as size:\n    pass",
+        "(size := len)",
+        "[size := len for _ in '1']",
+        "from os import getcwd as clamp",
+        "import size.part",
+        "try:\n    pass\nexcept OSError as size:\n    pass",
+        "match len:\n    case size:\n        pass",
+        "if HONEST:\n    def size(x): return 1",
+        "def f():\n    global size\n    size = len",
+        "subject = len",
+        # a function's own function, class or module
+        "def f():\n    def size(x): return 1",
+        "def f():\n    async def size(x): return 1",
+        "def f():\n    class size: pass",
+        "def f():\n    from os import getcwd as clamp",
+        "def f():\n    size = lambda x: 1\n    return map(size, [1])",
+        # a variable that is called
+        "def f():\n    size = len\n    return size([1])",
+        "def f():\n    size = len\n    return [size(x) for x in [[1]]]",
+        "def f():\n    size = len\n    def g():\n        return size([1])\n    return g()",
+        "def f():\n    size = len\n    return (lambda: size([1]))()",
+        "def f():\n    size = len\n    return map(size, [[1]])",
+        "def f(self):\n    size = len\n    self.assertRaises(TypeError, size, 1)",
+        "def f():\n    size = len\n    @size\n    def g(): pass",
+        "def f(size=len):\n    assert size([1]) == 1",
+        "(lambda size: size([1]))(len)",
+        "assert [size([1]) for size in [len]] == [1]",
+        "def f():\n    for size in [len]:\n        assert size([1]) == 1",
+        "def f(x):\n    with x as size:\n        assert size([1]) == 1",
+        "def f():\n    assert (size := len) and size([1]) == 1",
+        "def f():\n    size, other = len, 1\n    return size([1])",
+        "def f(x):\n    match x:\n        case [size]:\n            return size([1])",
+        "def f(x):\n    try:\n        x()\n    except OSError as size:\n        size([1])",
+        "def f():\n    size = target.size\n    size = len\n    return size([1])",
+        """def f():
+            size = target.size
+            def g():
+                nonlocal size
+                size = len
+            g()
+            return size([1])""",
+        "class A:\n    size = len\n    assert size([1]) == 1",
+        "class A:\n    def f(self):\n        clamp = max\n        assert clamp(1, 2, 3) == 3",
+        # what stands for the module, or a part of it
+        "target = other\nassert target.clamp(1, 2, 3) == 3",
+        "class target:\n    clamp = max\nassert target.clamp(1, 2, 3) == 3",
+        "def f(target):\n    assert target.clamp(1, 2, 3) == 3",
+        "def f(target):\n    return map(target.size, [1])",
+        "for target.clamp in [max]:\n    pass",
+        "target.clamp, other = max, 1",
+    ]:
+        assert is_refused(lines)

@@ -1,6 +1,6 @@
 """Laws of what may stand beside the code, and attacks by it.
 
-Covers `agents.gates.stubs`, `agents.gates.script_stubs` and what the committee does with it.
+Covers `agents.gates.stubs` and what the committee does with it.
 """
 
 from typing import Any
@@ -13,9 +13,8 @@ from agents.claims.adapter import adapter_fault
 from agents.claims.executed import rules_of
 from agents.evidence import Draft, RunOutcome
 from agents.gates.outcomes import PythonRules
-from agents.gates.script_stubs import ScriptStubs
 from agents.gates.static_checks import faults_of, sets_on_modules
-from agents.gates.stubs import PYTHON_STUBS, functions_of
+from agents.gates.stubs import PYTHON_STUBS, ScriptStubs, functions_of
 from agents.gates.validator import OracleValidator
 from agents.roles.write import Composition
 from infra.languages.python import Python

@@ -18,9 +18,9 @@ from infra.errors import (
     UnknownPriceError,
     UnrecordableError,
 )
-from infra.records import Code, LanguageModelCall, Pair, Query
+from infra.records import Code, Pair, Query
 from infra.settings import StoreSettings
-from tests.agents.conftest import CLEAR, Bench, Screen, rule
+from tests.agents.conftest import CLEAR, Bench, rule
 from tests.fakes.llm_server import ScriptedServer
 from tests.waiting import eventually
 
@@ -83,7 +83,6 @@ async def test_requests_without_room_beside_those_in_flight_wait_for_what_these_
     bench: Bench,
 ) -> None:
     server = bench.serve([rule("screener", {**CLEAR, "delay_s": 0.1})], kind=Counting)
-    assert isinstance(server, Counting)
     model = bench.model(model=PRICED, budget_usd=0.008)
     ends = await wave(model, 12)
     assert 0 < server.most <= 5, "more than 5 reservations have no room"
@@ -146,12 +145,8 @@ async def test_a_lost_request_that_may_be_billed_is_charged_or_ends_the_budget_i
         assert len(server.calls) == 1
 
 
-@pytest.mark.parametrize("organisation", ["", "org-1"], ids=["our way", "litellm's"])
-async def test_a_model_that_litellm_lists_without_a_price_is_not_free(
-    bench: Bench, organisation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if organisation:
-        monkeypatch.setenv("OPENAI_ORG_ID", organisation)
+@pytest.mark.usefixtures("way")
+async def test_a_model_that_litellm_lists_without_a_price_is_not_free(bench: Bench) -> None:
     server = bench.serve([rule("screener", CLEAR)])
     model = bench.model(model="openai/container", budget_usd=1.0)
     ends = await wave(model, 3)
@@ -169,26 +164,18 @@ async def test_a_model_that_litellm_lists_without_a_price_is_not_free(
         {},
     ],
 )
-@pytest.mark.parametrize("organisation", ["", "org-1"], ids=["our way", "litellm's"])
-async def test_absurd_usage_is_charged_as_reserved(
-    bench: Bench,
-    pair: Pair,
-    usage: dict[str, int],
-    organisation: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    if organisation:
-        monkeypatch.setenv("OPENAI_ORG_ID", organisation)
+@pytest.mark.usefixtures("way")
+async def test_absurd_usage_is_charged_as_reserved(bench: Bench, usage: dict[str, int]) -> None:
     bench.serve([rule("screener", {**CLEAR, "usage": usage})])
     model = bench.model(model=PRICED, budget_usd=1.0)
-    await Screener(model).screen(pair)
+    await Screener(model).screen(bench.pair)
     tokens, usd = bench.spent(model)
     assert MOST_USD < usd < 2 * MOST_USD
     assert tokens >= 2048
 
 
 async def test_a_reply_that_cannot_be_kept_ends_the_run_and_stays_reserved(
-    bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
@@ -198,13 +185,13 @@ async def test_a_reply_that_cannot_be_kept_ends_the_run_and_stays_reserved(
     with monkeypatch.context() as patch:
         patch.setattr("agents.llm.ledger.keep_all", full)
         with pytest.raises(UnrecordableError, match=r"disk is full.*make room"):
-            await screen(model, [])
+            await bench.screen(model)
     _, usd = bench.spent(model)
     assert MOST_USD < usd < 2 * MOST_USD
 
 
 async def test_a_reply_and_what_it_cost_are_kept_both_or_neither(
-    bench: Bench, screen: Screen, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*_: object, **__: object) -> None:
         raise InterruptedError
@@ -214,8 +201,8 @@ async def test_a_reply_and_what_it_cost_are_kept_both_or_neither(
     with monkeypatch.context() as patch:
         patch.setattr(JournalLedger, "_commit", killed)
         with pytest.raises(UnrecordableError):
-            await screen(model, [])
-    assert await screen(model, []) == "clear_match"
+            await bench.screen(model)
+    assert await bench.screen(model) == "clear_match"
     assert server.count("screener") == 2
 
 
@@ -239,16 +226,13 @@ async def test_a_request_that_is_cancelled_while_it_is_reserved_costs_nothing(
     assert server.calls == []
 
 
-async def test_a_reply_that_cannot_be_read_is_kept_before_it_is_parsed(
-    bench: Bench, screen: Screen
-) -> None:
+async def test_a_reply_that_cannot_be_read_is_kept_before_it_is_parsed(bench: Bench) -> None:
     server = bench.serve([rule("screener", {"text": "\ud83d"}, {"text": "[" * 10_000}, CLEAR)])
-    calls: list[LanguageModelCall] = []
     for _ in range(2):
         with pytest.raises(Exception, match="no readable reply"):
-            await screen(bench.model(), calls)
+            await bench.screen()
     assert server.count("screener") == 2
-    assert [call.cached for call in calls] == [False, False, True, True]
+    assert [call.cached for call in bench.calls] == [False, False, True, True]
 
 
 async def test_several_judges_together_stay_within_the_budget(bench: Bench) -> None:
@@ -263,7 +247,7 @@ async def test_several_judges_together_stay_within_the_budget(bench: Bench) -> N
     assert "are spent or reserved" in str(refused[0])
 
 
-async def test_what_a_killed_process_had_reserved_counts_as_spent(bench: Bench, pair: Pair) -> None:
+async def test_what_a_killed_process_had_reserved_counts_as_spent(bench: Bench) -> None:
     bench.serve([rule("screener", CLEAR)])
     settings: dict[str, Any] = {"model": PRICED, "budget_usd": MOST_USD * 1.9}
     model = bench.model(**settings)
@@ -271,12 +255,12 @@ async def test_what_a_killed_process_had_reserved_counts_as_spent(bench: Bench, 
     await killed.reserve(2_048, MOST_USD)
     async with asyncio.timeout(5):
         with pytest.raises(BudgetExhaustedError):
-            await Screener(model).screen(pair)
+            await Screener(model).screen(bench.pair)
 
 
 @pytest.mark.parametrize("settings", [{"model": PRICED}, {}])
 async def test_a_spent_budget_ends_a_run_though_another_one_asks_without_a_pause(
-    bench: Bench, pair: Pair, settings: dict[str, Any]
+    bench: Bench, settings: dict[str, Any]
 ) -> None:
     """Also one of which the other has found that it tells no price."""
     server = bench.serve([rule("screener", CLEAR)])
@@ -285,7 +269,7 @@ async def test_a_spent_budget_ends_a_run_though_another_one_asks_without_a_pause
     await other.reserve(1)
     async with asyncio.timeout(60):
         with pytest.raises(RunStopError):
-            await Screener(bench.model(**settings, budget_usd=2.0)).screen(pair)
+            await Screener(bench.model(**settings, budget_usd=2.0)).screen(bench.pair)
     assert server.calls == []
 
 

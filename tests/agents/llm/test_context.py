@@ -35,7 +35,6 @@ class Counting(ScriptedServer):
 
 def serve(bench: Bench, count: Count | None = None) -> Counting:
     server = bench.serve(SCRIPT, kind=Counting)
-    assert isinstance(server, Counting)
     server.count_of = count or server.count_of
     return server
 

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from agents.llm.answers import status_of
 from agents.llm.openai_transport import ChatCompletions
-from agents.llm.reply import RawReply
+from agents.llm.reply import RawReply, status_of
 from agents.llm.retry import backoff_s, request_error
 from agents.llm.structured_output import Reply, read
 from infra.settings import LanguageModelSettings

@@ -13,9 +13,8 @@ from pydantic import SecretStr
 
 from agents.llm.ledger import JournalLedger, Reservation, journal_ledger
 from infra.errors import BudgetExhaustedError, UnknownPriceError, UnrecordableError
-from infra.records import Pair
 from infra.settings import LanguageModelSettings, StoreSettings
-from tests.agents.conftest import CLEAR, Bench, Screen, rule
+from tests.agents.conftest import CLEAR, Bench, rule
 from tests.fakes.journals import spend
 from tests.fakes.modules import with_others
 from tests.fakes.sandbox import PASSED, FakeSandbox
@@ -233,32 +232,28 @@ async def test_nothing_is_requested_that_a_full_disk_might_not_keep(
             assert all(words in str(caught.value) for words in (str(tmp_path), "64 MiB", "--store"))
 
 
-async def test_a_reply_from_the_store_costs_no_budget(
-    bench: Bench, pair: Pair, screen: Screen
-) -> None:
+async def test_a_reply_from_the_store_costs_no_budget(bench: Bench) -> None:
     bench.serve([rule("screener", CLEAR)])
-    assert await screen(bench.model(), []) == "clear_match"
+    assert await bench.screen() == "clear_match"
     poor = bench.model(budget_tokens=1)
-    assert await screen(poor, []) == "clear_match"
+    assert await bench.screen(poor) == "clear_match"
 
 
 async def test_a_spent_budget_stops_the_committee_and_a_higher_one_lets_it_go_on(
-    bench: Bench, pair: Pair
+    bench: Bench,
 ) -> None:
     server = bench.serve([rule("screener", CLEAR)])
     sandbox = FakeSandbox(lambda program, installed: PASSED)
     with pytest.raises(BudgetExhaustedError, match="run the same command again"):
-        await bench.committee(sandbox, budget_tokens=100).judge(pair)
+        await bench.committee(sandbox, budget_tokens=100).judge(bench.pair)
     assert server.calls == []
-    annotation = await bench.committee(sandbox, budget_tokens=100_000).judge(pair)
+    annotation = await bench.committee(sandbox, budget_tokens=100_000).judge(bench.pair)
     assert annotation.status == "labelled"
 
 
-async def test_a_request_that_brought_no_reply_is_not_spent(
-    bench: Bench, pair: Pair, screen: Screen
-) -> None:
+async def test_a_request_that_brought_no_reply_is_not_spent(bench: Bench) -> None:
     bench.serve([rule("screener", {"status": 500}, CLEAR)])
-    await screen(bench.model(), [])
+    await bench.screen()
     tokens, _ = ledger(bench.folder, model="openai/scripted").spent()
     asked = sum(len(m["content"].split()) for m in bench.server.calls[-1]["messages"])
     assert asked < tokens < asked + 20

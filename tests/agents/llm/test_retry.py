@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm.answers import TOO_LONG
+from agents.llm.reply import TOO_LONG
 from agents.llm.retry import Kind, RequestError, RetryClient, backoff_s
 from infra.settings import LanguageModelSettings
 

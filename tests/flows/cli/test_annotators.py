@@ -1,6 +1,6 @@
 """The command that compares annotators, run in this process on fakes.
 
-Covers `flows.compare_annotators`.
+Covers `flows.study`.
 """
 
 import json

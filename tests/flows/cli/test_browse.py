@@ -1,7 +1,4 @@
-"""Laws of ``cosqa browse`` as a command: it writes a bundle, and serves until it is ended.
-
-Covers `flows.cli.browse`.
-"""
+"""Laws of ``cosqa browse`` as a command: it writes a bundle, and serves until it is ended."""
 
 import signal
 import subprocess

@@ -1,4 +1,7 @@
-"""``cosqa store``: what a person types, and what is printed."""
+"""``cosqa store``: what a person types, and what is printed.
+
+Covers `flows.cli.maintenance`.
+"""
 
 from pathlib import Path
 

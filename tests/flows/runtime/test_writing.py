@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from prefect import flow
 
-from flows.runtime.writing import writing
+from flows.runtime.runs import writing
 from infra.errors import StoreBusyError
 from infra.settings import StoreSettings
 from infra.store.database_file import writer_lock
@@ -47,7 +47,7 @@ def hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hours]:
 @pytest.fixture(params=["command", "deployment"])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     if request.param == "deployment":
-        monkeypatch.setattr("flows.runtime.writing.deployment.get_id", lambda: "its id")
+        monkeypatch.setattr("flows.runtime.runs.deployment.get_id", lambda: "its id")
     return request.param
 
 
