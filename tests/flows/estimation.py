@@ -12,10 +12,6 @@ import numpy as np
 
 from infra.records import Code, Label, Query, SourceInfo
 from infra.settings import (
-    EstimationSettings,
-    EvaluationSettings,
-    PublishSettings,
-    SearchSettings,
     Settings,
     StoreSettings,
 )
@@ -24,7 +20,8 @@ from infra.store.vectors import Vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.embed import encoder_key
-from tests.fakes.vectors import add_file, read_vectors
+from tests.fakes.stores import add_file, read_vectors
+from tests.flows import world
 
 VERBS = ["add", "read", "sort", "open", "parse", "count", "merge", "split", "reverse", "find"]
 THINGS = ["list", "file", "date", "string", "tree", "number", "table", "word", "matrix", "graph"]
@@ -112,13 +109,7 @@ def benchmark_of(pairs: Iterable[tuple[str, str]]) -> Benchmark:
 
 def settings_in(folder: Path, *methods: str, **estimation: object) -> Settings:
     """Return settings of a store and an output folder below a folder."""
-    return Settings(
-        store=StoreSettings(folder=folder / "store"),
-        publish=PublishSettings(folder=folder / "out"),
-        search=SearchSettings(top_k=20),
-        evaluation=EvaluationSettings(methods=methods, depth=50),
-        estimation=EstimationSettings.model_validate(estimation),
-    )
+    return world.settings_in(folder, *methods, search={"top_k": 20}, estimation=estimation)
 
 
 def open_store(folder: Path) -> Database:

@@ -15,7 +15,7 @@ from infra.store.vectors import (
     joint_blocks,
     write_vectors,
 )
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file
 
 IDS = [f"c{n:020x}" for n in range(60)]
 ROWS = {

@@ -12,7 +12,7 @@ from infra.errors import DiskFullError, StoreError
 from infra.store.vectors import VectorFile, write_vectors
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tests.fakes.small_disk import small_disk
-from tests.fakes.vectors import read_vectors
+from tests.fakes.stores import read_vectors
 
 IDS = [f"c{n:020x}" for n in range(6)]
 ROWS = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)

@@ -8,8 +8,7 @@ import pytest
 from infra.collected import Collected
 from infra.records import Code, Query, SourceInfo
 from infra.store import Database, corpus, vectors
-from tests.fakes.stores import store_like
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file, store_like
 
 CODES = tuple(Code.of(f"def f{n}(x):\n    return x + {n}") for n in range(6))
 IDS = sorted(code.code_id for code in CODES)

@@ -13,8 +13,7 @@ import pytest
 from infra.records import Code, Label
 from tasks.benchmarks.rows import Rows
 from tasks.benchmarks.runs import Numbering, _refuse_sparse, numbered
-from tests.fakes.benchmarks import CODES, people_benchmark
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import CODES, people_benchmark, rank_scores
 
 ROWS = Rows.of(Code, CODES)
 

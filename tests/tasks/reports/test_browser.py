@@ -13,8 +13,7 @@ from tasks.reports.leaderboard import leaderboard_document
 from tasks.reports.render import html_page
 from tasks.reports.run import report_document
 from tests.browser import open_page
-from tests.fakes.estimations import estimation_report
-from tests.fakes.kape_study import kape_report
+from tests.fakes.estimations import estimation_report, kape_report
 from tests.fakes.reports import hostile_judgement, hostile_report
 from tests.tasks.reports.leaderboard.cases import leaderboard
 

@@ -19,11 +19,10 @@ from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.inputs.formats.export import read_benchmark
 from tasks.inputs.truth import TruePair
 from tasks.reports.diff import difference
-from tests.fakes.annotations import judged
 from tests.fakes.benchmarks import SOURCE
 from tests.fakes.llm_server import KEY
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
-from tests.fakes.word_counter import WordCounter
+from tests.fakes.word_counter import WordCounter, judged
 from tests.flows.cases import CASES
 
 HALF_FOUND = ("sum numbers fast today", "count the vowels in a sentence")

@@ -45,8 +45,7 @@ from tasks.stages.scoring import (
     open_benchmark,
     score_method,
 )
-from tests.fakes.stores import empty_store
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file, empty_store
 from tests.tasks.reports.leaderboard.cases import benchmark as toy
 
 

@@ -13,8 +13,7 @@ from tasks.encoders import Kind, encoders
 from tasks.inputs.pairs import Pairs
 from tasks.stages.embed import encoder_key
 from tasks.stages.vectors import BenchmarkVectors, TextVectors
-from tests.fakes.stores import empty_store
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file, empty_store
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]

@@ -13,8 +13,7 @@ from tasks.reports.leaderboard import (
     build_leaderboard,
     judged_share,
 )
-from tests.fakes.benchmarks import people_benchmark
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import people_benchmark, rank_scores
 
 
 def benchmark() -> Benchmark:

@@ -12,7 +12,7 @@ from infra.settings import ReannotationSettings, Reason
 from infra.store.pending import PendingCounts, PendingGroup, Selection
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.plan import PendingRound, taken_pairs
-from tests.fakes.labels import labels_by
+from tests.fakes.stores import labels_by
 
 NEW, FAILED, STALE = 40, 3, 100
 ALL: dict[Reason, int] = {"new_queries": NEW, "failed": FAILED, "outdated": STALE}

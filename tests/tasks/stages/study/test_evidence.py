@@ -12,8 +12,7 @@ from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.sources.cosqa import PAIR_LABELS, RETRIEVAL_LABELS
 from tasks.stages.study.evidence import _mismatches
 from tasks.studies import Mean
-from tests.fakes.labels import labels_by
-from tests.fakes.stores import empty_store
+from tests.fakes.stores import empty_store, labels_by
 
 SEARCH, RECIPE = SearchId("s"), RecipeId("r")
 LABELS = labels_by(SEARCH, [RECIPE], collection="cosqa")
