@@ -238,10 +238,14 @@ def bare_world(folder: Path) -> "World":
     return World(folder, clean | home)
 
 
-def reading_world(folder: Path, base_url: str, server: str, **more: str) -> World:
-    """Return a world in which a single model reads, and which reports to a Prefect server."""
-    single = {"PREFECT_API_URL": server, "COSQA_ANNOTATION__CONFIGURATION": "single"}
-    return World(folder, environment(base_url, **{**single, **more}))
+def reading_world(folder: Path, base_url: str, server: str = "", **more: str) -> World:
+    """Return a world in which a single model reads, with a Prefect server or a home for its own."""
+    own = {"PREFECT_API_URL": server} if server else {"PREFECT_HOME": str(folder / "prefect")}
+    single = {"COSQA_ANNOTATION__CONFIGURATION": "single"}
+    env = environment(base_url, **{**single, **own, **more})
+    if not server:
+        env.pop("PREFECT_API_URL", None)
+    return World(folder, env)
 
 
 def environment(base_url: str, **more: str) -> dict[str, str]:
