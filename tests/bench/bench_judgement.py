@@ -59,13 +59,7 @@ from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
 from infra.batches import batched
 from infra.ray import ensure_ray
-from infra.records import (
-    Annotation,
-    Code,
-    Execution,
-    Pair,
-    Query,
-)
+from infra.records import Annotation, Code, Execution, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,

@@ -189,10 +189,7 @@ def faulty_benchmark(queries: int, *, wrong: float, missing: float, seed: int) -
 
 
 def rank_scores(
-    query_ids: Sequence[str],
-    code_ids: Sequence[str],
-    scores: npt.NDArray[np.floating],
-    depth: int,
+    query_ids: Sequence[str], code_ids: Sequence[str], scores: npt.NDArray[np.floating], depth: int
 ) -> Rankings:
     """Return rankings from a full table of scores.
 

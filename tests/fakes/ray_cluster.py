@@ -127,10 +127,7 @@ class Holder:
 def whole(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """All nodes stay; all their cores compute."""
     busy: list[float] = []
-    seen = embedded(
-        EncoderSettings(actors=3),
-        each=lambda _: busy.append(free_cores()),
-    )
+    seen = embedded(EncoderSettings(actors=3), each=lambda _: busy.append(free_cores()))
     return {**seen, "free": min(busy)}
 
 

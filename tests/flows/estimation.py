@@ -11,10 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from infra.records import Code, Label, Query, SourceInfo
-from infra.settings import (
-    Settings,
-    StoreSettings,
-)
+from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vectors import Vectors
 from tasks.benchmarks import Benchmark

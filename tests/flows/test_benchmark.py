@@ -202,6 +202,7 @@ def numbers(world: World, matches: Counter[str], evidence: list[dict[str, Any]])
 ADDRESS = os.environ.get("COSQA_LOCAL_MODEL", "")
 
 
+@pytest.mark.skipif(not ADDRESS, reason="COSQA_LOCAL_MODEL names no server of a real model")
 def test_pairs_are_judged_to_the_end_and_no_reply_is_asked_for_twice(
     folder: Path, prefect_server: str
 ) -> None:

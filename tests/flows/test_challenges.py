@@ -22,9 +22,7 @@ from flows.cli.output import print_document
 from flows.neural_code_search import neural_code_search
 from infra.errors import SourceError
 from infra.records import query_id_of
-from infra.settings import (
-    Settings,
-)
+from infra.settings import Settings
 from infra.store import open_database
 from infra.store.samples import Sample, assign, load_sample
 from tasks.corpus import neural_code_search as corpus

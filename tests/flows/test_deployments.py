@@ -85,10 +85,7 @@ def test_a_deployment_is_started_with_the_parameters_of_the_run_before_as_far_as
 ) -> None:
     trigger = DeploymentTriggerAdapter.validate_python(AFTER[name])
     given = {asked: ['a "quoted"', {"b": None}] for asked in parameters_of(starter_of(name))}
-    context = HydrationContext(
-        jinja_context={"flow_run": {"parameters": given}},
-        render_jinja=True,
-    )
+    context = HydrationContext(jinja_context={"flow_run": {"parameters": given}}, render_jinja=True)
     shared = parameters_of(starter_of(name)) & parameters_of(name)
     assert hydrate(trigger.parameters or {}, context) == {asked: given[asked] for asked in shared}
 

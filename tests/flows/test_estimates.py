@@ -16,12 +16,7 @@ from pydantic import ValidationError
 from flows.cli.evaluation import print_estimate
 from flows.estimate import estimate
 from flows.study_kape import study_kape
-from infra.errors import (
-    EstimationError,
-    SettingsError,
-    SourceError,
-    UnknownNameError,
-)
+from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
 from infra.settings import SearchSettings, Settings
 from tasks.estimation.study import study_figures
 from tasks.estimation.study_figures import StudyFigures
@@ -131,11 +126,7 @@ NO_CODE = [{"query": "q", "code": "c"}, {"query": "r"}]
     ],
 )
 def test_bad_texts_are_told_and_leave_nothing_half_written(
-    world: Path,
-    computed: list[str],
-    file: str,
-    rows: list[dict[str, object]],
-    message: str,
+    world: Path, computed: list[str], file: str, rows: list[dict[str, object]], message: str
 ) -> None:
     write_lines(world / f"{file}.jsonl", rows)
     with pytest.raises(SourceError, match=message):
@@ -245,18 +236,11 @@ def test_vectors_without_a_number_are_refused_with_the_encoder(world: Path) -> N
         study(world)
 
 
-def without_code(docs: Path) -> None:
-    lines = (docs / "train.jsonl").read_text().splitlines()
-    lines[2] = json.dumps({"query": "sort"})
-    (docs / "train.jsonl").write_text("\n".join(lines))
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda docs: (docs / "train.jsonl").write_text(""), "train.jsonl holds no pairs"),
         (lambda docs: (docs / "test.jsonl").unlink(), "docs has no test pairs"),
-        (without_code, r"train\.jsonl:3: the pair has no code"),
     ],
 )
 def test_a_data_set_without_pairs_is_refused_with_the_way_out(

@@ -104,9 +104,7 @@ def _commands(world: World) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
-    log: Path,
-) -> None:
+def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(log: Path) -> None:
     sizes: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for row in map(json.loads, log.read_text().splitlines()):
         before = sizes[row["name"]]

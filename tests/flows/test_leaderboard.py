@@ -17,9 +17,7 @@ from flows.diff import diff as compare_folders
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.records import GivenVote
-from infra.settings import (
-    Settings,
-)
+from infra.settings import Settings
 from infra.store import open_database
 from infra.store.samples import Sample, SampleItem, add_sample, assign
 from infra.store.votes import record_votes
@@ -190,11 +188,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
-    tmp_path: Path,
-    export: Path,
-    change: dict[str, object],
-    error: type[Exception],
-    message: str,
+    tmp_path: Path, export: Path, change: dict[str, object], error: type[Exception], message: str
 ) -> None:
     (tmp_path / "other.trec").write_text("q Q0 c 1 1.0 t\n")
     settings = settings_in(tmp_path, str(change.get("method", "bm25")))
@@ -336,7 +330,10 @@ def test_two_exports_are_compared_with_their_effect_on_the_methods(tmp_path: Pat
 METHOD = "bow-sklearn"  # it ranks all codes, those too that share no word with the query
 
 
+@pytest.mark.docker
+@pytest.mark.slow
 @pytest.mark.nightly
+@pytest.mark.usefixtures("engine")
 def test_unjudged_results_are_judged_once_and_scored_again(
     folder: Path, prefect_server: str
 ) -> None:

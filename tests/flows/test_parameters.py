@@ -27,10 +27,7 @@ from flows.compare_annotators import compare_annotators
 from flows.leaderboard import leaderboard
 from flows.runtime.runs import subject_of
 from infra.errors import SettingsError
-from infra.settings import (
-    LanguageModelSettings,
-    Settings,
-)
+from infra.settings import LanguageModelSettings, Settings
 from tasks.benchmarks import write_benchmark
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.preflight import check_annotators, check_inputs

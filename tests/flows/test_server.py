@@ -135,9 +135,7 @@ def served(tmp_path: Path, agreeing: ScriptedServer) -> Iterator[Served]:
 
 
 @pytest.mark.exhaustive
-def test_deployments_are_served_and_run_and_nothing_outlives_the_server(
-    served: Served,
-) -> None:
+def test_deployments_are_served_and_run_and_nothing_outlives_the_server(served: Served) -> None:
     found = {each["name"]: each for each in served.post("deployments/filter", {})}
     assert found.keys() == DEPLOYMENTS.keys()
     for name, each in DEPLOYMENTS.items():

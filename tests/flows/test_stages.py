@@ -79,9 +79,7 @@ def emptied() -> None:
 
 @pytest.mark.parametrize("submitted", [False, True], ids=["called", "submitted"])
 @pytest.mark.usefixtures("prefect_server")
-def test_a_stage_runs_once_for_its_key_until_the_store_loses_what_it_made(
-    submitted: bool,
-) -> None:
+def test_a_stage_runs_once_for_its_key_until_the_store_loses_what_it_made(submitted: bool) -> None:
     def call(item: str, note: str) -> str:
         found: str = fill.submit(item, note).result() if submitted else fill(item, note)
         return found

@@ -15,10 +15,7 @@ from flows.leaderboard import leaderboard
 from flows.study_training import study_training
 from flows.train import train
 from infra.errors import SettingsError, SourceError, TrainingError, UnknownNameError
-from infra.settings import (
-    Settings,
-    TrainingSettings,
-)
+from infra.settings import Settings, TrainingSettings
 from tasks.benchmarks.beir import write_beir
 from tasks.encoders import encoders
 from tasks.stages.study.training import read_training_study

@@ -67,8 +67,7 @@ def commanded(commands: str) -> dict[str, Any]:
 def read(verdict: str) -> dict[str, Any]:
     """Return the rule of the single model that reads."""
     return rule(
-        "exact_judge",
-        {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}},
+        "exact_judge", {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}}
     )
 
 

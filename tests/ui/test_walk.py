@@ -16,12 +16,7 @@ from tests.flows.world import Case, World, environment, judged, rule, screened, 
 from tests.ui.local_system import LocalSystem, local_system
 from tests.ui.pages import Pages, opened
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.browser,
-    pytest.mark.docker,
-    pytest.mark.slow(300),
-]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.docker, pytest.mark.slow(300)]
 
 
 _DELAY_S = 0.4  # so that the run's graph shows who worked when

@@ -28,10 +28,7 @@ from tasks.runtime.checked import check
 from tasks.runtime.input_checks import check_source
 from tasks.sources import open_source, sources
 from tasks.stages.generate.write import verifying_committee
-from tasks.stages.preflight import (
-    check_agents,
-    check_annotators,
-)
+from tasks.stages.preflight import check_agents, check_annotators
 from tasks.stages.report import WrittenReport
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.published_files import standard_library, write_codesearchnet

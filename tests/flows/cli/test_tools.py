@@ -248,9 +248,7 @@ def test_what_a_box_says_of_a_behaviour_is_shown_as_it_is(monkeypatch: pytest.Mo
 
 @pytest.mark.nightly
 @pytest.mark.docker
-def test_check_shows_engine_image_and_every_behaviour(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_check_shows_engine_image_and_every_behaviour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     printed = run("sandbox", "check")
     assert SandboxSettings().image in printed
