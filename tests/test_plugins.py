@@ -85,7 +85,7 @@ class NewComer:
 import numpy as np
 
 from tasks.benchmarks.runs import NOTHING
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import rank_scores
 from tasks.retrievers import retrievers
 from infra.text import words
 

@@ -48,7 +48,7 @@ _WALL = "sandbox/backends/docker/test_walls.py::test_a_wall_"
 PROMISES: dict[str, list[str]] = {
     "run in Docker boxes and nowhere else:": [
         f"{_NOWHERE}no_module_outside_a_box_runs_what_it_is_given_but_those_of_the_list",
-        "flows/test_untrusted_code.py::test_code_of_a_corpus_and_a_model_runs_in_boxes_alone",
+        "flows/test_untrusted.py::test_code_of_a_corpus_and_a_model_runs_in_boxes_alone",
         "agents/committee/test_generation.py::test_an_answer_never_runs_in_this_process",
         "infra/languages/python/test_mutation.py::test_nothing_is_run_while_mutants_are_made",
         f"{_PROGRAMS}any_program_is_read_or_refused",

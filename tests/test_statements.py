@@ -3,7 +3,7 @@
 Texts are the pages, the next release's changes, helps, docstrings, comments of SQL, what settings
 mean, deployments and the papers' figures. Things are commands, options, settings, targets, files,
 modules and names of this program. Numbers of the packaged sample are those of its run, which
-`tests.flows.test_sample` compares with the same file; pictures show what is there today.
+`tests.flows.test_benchmark` compares with the same file; pictures show what is there today.
 """
 
 import ast

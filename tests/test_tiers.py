@@ -34,9 +34,9 @@ def test_nights_have_seeds_of_their_own_which_one_variable_repeats(
 @pytest.mark.parametrize(
     ("file", "scope"),
     [
-        ("tests/flows/test_diff.py", "flows 1"),
-        ("tests/flows/test_caching.py", "flows 1"),
-        ("tests/flows/test_pooling.py", "flows 0"),
+        ("tests/flows/test_leaderboard.py", "flows 1"),
+        ("tests/flows/test_parameters.py", "flows 1"),
+        ("tests/flows/test_stages.py", "flows 0"),
         ("tests/flows/cli/test_commands.py", "tests/flows/cli/test_commands.py"),
         ("tests/flows/test_resume.py", "tests/flows/test_resume.py"),
         ("tests/test_tiers.py", "tests/test_tiers.py"),

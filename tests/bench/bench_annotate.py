@@ -33,9 +33,7 @@ from pydantic import SecretStr
 
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
-from infra.collected import Collected
-from infra.identity import SearchId
-from infra.records import Candidate, Code, SourceInfo
+from infra.records import Code, Pair
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,
@@ -44,16 +42,14 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import Database, candidates, corpus, open_database
-from tasks.runtime.references import SearchReference
+from infra.store import Database, open_database
 from tasks.stages.annotate.plan import AnnotationRun, current_recipe
 from tests.agents.judging import pairs
-from tests.bench import partly_real
-from tests.bench.bench_committee import CALLS, LATENCY_S, cpu_of, execute, in_order, process
+from tests.bench import judging
+from tests.bench.bench_committee import cpu_of, execute, process
 from tests.bench.bench_committee import said_by as said_by_process
+from tests.bench.judging import CALLS, calls_of, fill, print_ideals, search_of
 from tests.fakes.llm_server import KEY
-
-SEARCH = SearchReference(search_id=SearchId("made-up"), collection="c", queries=0, candidates=0)
 
 
 class Moment(NamedTuple):
@@ -100,25 +96,9 @@ class Watch(threading.Thread):
         self.look()
 
 
-def fill(database: Database, number: int) -> None:
-    """Store so many queries with one candidate each."""
-    made = pairs(number)
-    codes = tuple(Code.of(pair.code.text, name="plus", module="m") for pair in made)
-    info = SourceInfo(name="made up", licence="MIT", revision="1", location="here")
-    content = Collected(info=info, queries=tuple(pair.query for pair in made), codes=codes)
-    corpus.replace_collections(database, "print", {SEARCH.collection: content}, annotated="c")
-    candidates.record_search(database, SEARCH.search_id, SEARCH.collection, ["made-up"], 1)
-    rows = [
-        Candidate(
-            query_id=pair.query.query_id,
-            code_id=pair.code.code_id,
-            rank=1,
-            similarity=1.0,
-            by_encoder={"made-up": 1.0},
-        )
-        for pair in made
-    ]
-    candidates.add_candidates(database, SEARCH.search_id, rows)
+def _named(pair: Pair) -> Pair:
+    """Return a pair whose code has the name and module of a source's."""
+    return pair.model_copy(update={"code": Code.of(pair.code.text, name="plus", module="m")})
 
 
 def settings_of(folder: Path, base_url: str, in_flight: int) -> Settings:
@@ -129,7 +109,7 @@ def settings_of(folder: Path, base_url: str, in_flight: int) -> Settings:
             model="openai/scripted", base_url=base_url, api_key=SecretStr(KEY)
         ),
         annotation=AnnotationSettings(configuration="paper", in_flight=in_flight, gold_questions=0),
-        sandbox=SandboxSettings(backend=partly_real.NAME),
+        sandbox=SandboxSettings(backend=judging.NAME),
         ray=RaySettings(),
     )
 
@@ -138,7 +118,7 @@ def settings_of(folder: Path, base_url: str, in_flight: int) -> Settings:
 def annotate_made_up(folder: str, base_url: str, in_flight: int, number: int) -> float:
     """Annotate a made-up collection; return the seconds from the first task to the last commit."""
     settings = settings_of(Path(folder), base_url, in_flight)
-    search = SEARCH.model_copy(update={"queries": number, "candidates": number})
+    search = search_of(number, number)
     recipe = current_recipe(settings.committee)
     started = time.perf_counter()
     judge_candidates(AnnotationRun.of(search, recipe, settings))
@@ -147,16 +127,10 @@ def annotate_made_up(folder: str, base_url: str, in_flight: int, number: int) ->
 
 def start_ray() -> None:
     """Start Ray with workers that know the backend of this benchmark."""
-    hook = f"{partly_real.__name__}.{partly_real.register.__name__}"
-    ray.init(
-        address="local",
-        include_dashboard=False,
-        log_to_driver=False,
-        runtime_env={
-            "worker_process_setup_hook": hook,
-            "env_vars": {"PYTHONPATH": str(Path(__file__).parents[2])},
-        },
-    )
+    hook = f"{judging.__name__}.{judging.register.__name__}"
+    found = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {"worker_process_setup_hook": hook, "env_vars": found}
+    ray.init(address="local", include_dashboard=False, log_to_driver=False, runtime_env=environment)
 
 
 def check(database: Database, number: int) -> int:
@@ -172,15 +146,15 @@ def bench(number: int, in_flight: int, real: int) -> None:
     """Run the flow and print its figures beside the ideals."""
     alone = asyncio.run(execute(real)) if real else 0.0
     unclear = -(-number // len(CALLS))
-    os.environ[partly_real.REAL] = str(len(CALLS) * max(1, unclear // real) if real else 0)
-    partly_real.register()
+    os.environ[judging.REAL] = str(len(CALLS) * max(1, unclear // real) if real else 0)
+    judging.register()
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         os.environ["PREFECT_HOME"] = str(Path(folder) / "prefect")
         server = stack.enter_context(process("--serve", str(number)))
         base_url = said_by_process(server)
         database = open_database(StoreSettings(folder=Path(folder) / "store"))
-        fill(database, number)
+        fill(database, [_named(pair) for pair in pairs(number)])
         stack.enter_context(prefect_api())
         start_ray()
         watch, server_cpu = Watch(), cpu_of(server)
@@ -190,29 +164,12 @@ def bench(number: int, in_flight: int, real: int) -> None:
         taken = annotate_made_up(folder, base_url, in_flight, number)
         watch.end()
         executed = check(database, number)
-        print_figures(number, in_flight, taken, {f"{executed} executions alone": alone})
+        print(f"{number} pairs, {calls_of(number)} calls, {in_flight} in flight", end=", ")
+        print(f"{psutil.cpu_count()} cores")
+        print_ideals(number, in_flight, taken, {f"{executed} executions alone": alone})
         cpu = sum(used - before.get(pid, 0.0) for pid, used in watch.cpu_s.items())
         print_costs(number, cpu, cpu_of(server) - server_cpu, watch.moments)
         ray.shutdown()
-
-
-def calls_of(number: int) -> int:
-    """Return how many calls so many pairs take."""
-    return sum(CALLS[pair % len(CALLS)] for pair in range(number))
-
-
-def print_figures(number: int, in_flight: int, taken: float, boxes: dict[str, float]) -> None:
-    """Print the time beside the ideals."""
-    calls = calls_of(number)
-    print(f"{number} pairs, {calls} calls, {in_flight} in flight, {psutil.cpu_count()} cores")
-    ideals = {
-        f"{calls} calls x {LATENCY_S:g} s / {in_flight} places": calls * LATENCY_S / in_flight,
-        "the same latencies in the same order": in_order(number, in_flight),
-        **boxes,
-    }
-    for name, ideal in ideals.items():
-        if ideal:
-            print(f"ideal {ideal:6.1f} s, taken {taken:6.1f} s, share {ideal / taken:.2f}: {name}")
 
 
 def print_costs(number: int, cpu_s: float, server_s: float, moments: list[Moment]) -> None:

@@ -10,13 +10,11 @@ what else the machine does hardly changes; the limit is 100 ms. ``--folder`` kee
 takes one that is there.
 """
 
-import argparse
 import contextlib
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from html import unescape
@@ -31,12 +29,20 @@ from infra.settings import StoreSettings
 from infra.store import Database, open_database, samples
 from infra.store.samples import Sample, SampleItem
 from tests.bench.commands import COSQA
-from tests.bench.made_up_store import make_store, settings_of
+from tests.bench.made_up_store import made_up, options_of
 from tests.ports import free_port
 
 LIMIT_MS = 100
 _SAMPLE = 400
 _METHODS = ("one", "other")
+_EVALUATIONS = """
+    INSERT INTO evaluations BY NAME SELECT 'b' AS benchmark_id, $m AS method, $m AS method_key,
+        100 AS depth, 1.0 AS seconds
+"""
+_SCORES = """
+    INSERT INTO scores BY NAME SELECT 'b' AS benchmark_id, $m AS method_key, 'nDCG@10' AS metric,
+        query_id, hash(query_id || $m) % 1000 / 1000 AS value FROM queries
+"""
 _WRITER = """
 import sys, time
 from pathlib import Path
@@ -57,17 +63,8 @@ def prepare(database: Database) -> Sample:
     with database.transaction() as tx:
         tx.execute("DELETE FROM scores; DELETE FROM evaluations")
         for method in _METHODS:
-            tx.execute(
-                "INSERT INTO evaluations BY NAME SELECT 'b' AS benchmark_id, $m AS method, "
-                "$m AS method_key, 100 AS depth, 1.0 AS seconds",
-                {"m": method},
-            )
-            tx.execute(
-                "INSERT INTO scores BY NAME SELECT 'b' AS benchmark_id, $m AS method_key, "
-                "'nDCG@10' AS metric, query_id, hash(query_id || $m) % 1000 / 1000 AS value "
-                "FROM queries",
-                {"m": method},
-            )
+            for statement in (_EVALUATIONS, _SCORES):
+                tx.execute(statement, {"m": method})
         keys = tx.rows("SELECT query_id, code_id FROM annotations LIMIT ?", [_SAMPLE])
     items = tuple(
         SampleItem(query_id=query, code_id=code, position=place)
@@ -162,16 +159,10 @@ def measured(
 
 def main() -> None:
     """Make or take the store, ask for the pages, and print a row for each."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
-    parser.add_argument("--folder", type=Path, help="where the store is, or is to stay")
+    parser = options_of(__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     options = parser.parse_args()
-    with contextlib.ExitStack() as stack:
-        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        settings = settings_of(folder)
-        if not settings.store.folder.exists():
-            make_store(folder, options.scale)
+    with made_up(options.folder, options.scale) as settings:
         _measure(settings.store, options.rounds)
 
 

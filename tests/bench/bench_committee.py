@@ -23,7 +23,6 @@ of Ray's nodes that share no folder, and, as the rival, each with the journal op
 
 import argparse
 import asyncio
-import heapq
 import json
 import logging
 import subprocess
@@ -31,7 +30,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -50,13 +49,12 @@ from infra.languages.python.scaffolding import scaffolded
 from infra.records import Annotation, Pair
 from infra.settings import LanguageModelSettings, SandboxSettings, StoreSettings
 from sandbox.backends import make_sandbox
-from sandbox.base import Box, Sandbox
+from sandbox.base import Sandbox
 from tasks.stages.annotate.ledger_actor import LedgerHandle, RunBudget
 from tests.agents.judging import PROGRAM, committee_for, made_up_sandbox, pairs, script
+from tests.bench.judging import CALLS, LATENCY_S, PartlyReal, calls_of, print_ideals
 from tests.fakes.llm_server import ScriptedServer
 
-LATENCY_S = 1.0
-CALLS = (3, 1, 1)  # of every three pairs: screener, writer and arbiter, or the screener alone
 PLACES = 64  # of a worker that only pays
 START_S = 10.0  # of such workers' processes
 REPLY = '{"reason": "It reverses the text, as the query asks for.", "verdict": "clear_match"}'
@@ -84,29 +82,6 @@ class Told:
     cpu_s: float
     memory_mb: list[float]
     executed: int
-
-
-class PartlyReal:
-    """A sandbox whose boxes are real for some codes and stubs for the rest."""
-
-    def __init__(self, real: frozenset[str]) -> None:
-        self._real = real
-        self._engine = make_sandbox(SandboxSettings())
-        self._stub = made_up_sandbox()
-
-    async def check(self) -> str:
-        """Return what runs the real ones."""
-        return await self._engine.check()
-
-    def box(
-        self, code: str, *, bare: bool = False, language: str = "python"
-    ) -> AbstractAsyncContextManager[Box]:
-        """Return a box of either kind."""
-        return (self._engine if code in self._real else self._stub).box(code, bare=bare)
-
-    async def close(self) -> None:
-        """Remove the real boxes."""
-        await self._engine.close()
 
 
 class Observer:
@@ -144,7 +119,9 @@ async def work(share: Share) -> Told:
     codes = frozenset(
         scaffolded(everything[place].code.text) for place in real_places(share.pairs, share.real)
     )
-    sandbox: Sandbox = PartlyReal(codes) if codes else made_up_sandbox()
+    sandbox: Sandbox = (
+        PartlyReal(SandboxSettings(), codes.__contains__) if codes else made_up_sandbox()
+    )
     await sandbox.check()
     committee = committee_for(share.base_url, Path(share.folder), sandbox)
     mine = everything[share.first :: share.step]
@@ -204,14 +181,6 @@ def process(*words: str) -> Iterator[subprocess.Popen[str]]:
             started.kill()
 
 
-def in_order(number: int, places: int) -> float:
-    """Return the seconds that the pairs' latencies take when each takes the next free place."""
-    free = [0.0] * places
-    for pair in range(number):
-        heapq.heapreplace(free, free[0] + CALLS[pair % len(CALLS)] * LATENCY_S)
-    return max(free)
-
-
 def run(number: int, in_flight: int, processes: int, real: int) -> tuple[list[Told], float]:
     """Return what the workers have to say, and the server's CPU seconds."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -247,19 +216,13 @@ def bench(number: int, in_flight: int, processes: int, real: int) -> None:
     """Print time, CPU and memory beside the ideals."""
     alone = asyncio.run(execute(real)) if real else 0.0
     told, server_cpu = run(number, in_flight, processes, real)
-    calls = sum(CALLS[pair % len(CALLS)] for pair in range(number))
+    calls = calls_of(number)
     taken = max(worker.seconds for worker in told)
     client_cpu = sum(worker.cpu_s for worker in told)
     executed = sum(worker.executed for worker in told)
     print(f"{number} pairs, {calls} calls, {executed} executions in the real sandbox")
     print(f"{in_flight} in flight in {processes} processes on {psutil.cpu_count()} cores")
-    ideals = {
-        f"{calls} calls x {LATENCY_S:g} s / {in_flight} places": calls * LATENCY_S / in_flight,
-        "the same latencies in the same order": in_order(number, in_flight),
-    }
-    ideals |= {f"{executed} executions alone": alone} if real else {}
-    for name, ideal in ideals.items():
-        print(f"ideal {ideal:6.1f} s, taken {taken:6.1f} s: {taken / ideal:.2f} of {name}")
+    print_ideals(number, in_flight, taken, {f"{executed} executions alone": alone})
     print(f"CPU a call: client {1000 * client_cpu / calls:.2f} ms, server", end=" ")
     print(f"{1000 * server_cpu / calls:.2f} ms")
     for worker in told:
@@ -326,19 +289,18 @@ def bench_requests(number: int) -> None:
     cluster = Cluster(initialize_head=True, head_node_args=head)
     cluster.add_node(**node, resources={"there": 2})
     ray.init(address=cluster.address, logging_level=logging.ERROR, log_to_driver=False)
-    ways: dict[str, Callable[[], float]] = {
-        "each opens the journal": partial(
-            requests_a_second, number, by_owner=False, resources=["here"] * 4
-        ),
-        "its owner, one node": partial(
-            requests_a_second, number, by_owner=True, resources=["here"] * 4
-        ),
-        "its owner, two nodes": partial(
-            requests_a_second, number, by_owner=True, resources=["here", "there"] * 2
-        ),
+    ways = {
+        "each opens the journal": (False, ["here"] * 4),
+        "its owner, one node": (True, ["here"] * 4),
+        "its owner, two nodes": (True, ["here", "there"] * 2),
     }
+
+    def measured(name: str) -> float:
+        by_owner, resources = ways[name]
+        return requests_a_second(number, by_owner=by_owner, resources=resources)
+
     try:
-        rounds = [{name: measured() for name, measured in ways.items()} for _ in range(3)]
+        rounds = [{name: measured(name) for name in ways} for _ in range(3)]
     finally:
         ray.shutdown()
         cluster.shutdown()  # type: ignore[no-untyped-call]

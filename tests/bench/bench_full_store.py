@@ -11,13 +11,9 @@ outside every 0.2 s; shared pages count once. Limits: 4 GB each, 90 s to publish
 there, whose exports are removed first.
 """
 
-import argparse
-import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from rich.console import Console
@@ -25,7 +21,7 @@ from rich.table import Table
 
 from infra.settings import Settings
 from tests.bench.commands import COSQA, Watch
-from tests.bench.made_up_store import Sizes, make_store, settings_of
+from tests.bench.made_up_store import Sizes, made_up, options_of
 
 LIMIT_GB, PUBLISH_S, NOTHING_S = 4, 90, 20
 
@@ -67,19 +63,12 @@ def _environment(settings: Settings) -> dict[str, str]:
 
 def main() -> None:
     """Make the store, run the commands and print a row for each."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
-    parser.add_argument("--folder", type=Path, help="where the store is, or is to stay")
+    parser = options_of(__doc__)
     parser.add_argument("--methods", nargs="*", default=["bm25", "made-up"])
     parser.add_argument("--printed", action="store_true", help="show what the commands print")
     options = parser.parse_args()
-    with contextlib.ExitStack() as stack:
-        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        settings = settings_of(folder)
-        if settings.store.folder.exists():
-            shutil.rmtree(settings.publish.folder, ignore_errors=True)
-        else:
-            make_store(folder, options.scale)
+    with made_up(options.folder, options.scale) as settings:
+        shutil.rmtree(settings.publish.folder, ignore_errors=True)
         _measure(settings, options.methods, options.scale, show=options.printed)
 
 

@@ -11,8 +11,6 @@ among it. The build is that of the index; exact search needs none.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from tasks.search.scores import Block, Positions, Singles
+from tests.bench.commands import run_apart
 
 CENTRES, BLOCK, NAME = 5_000, 65_536, "made-up"
 
@@ -83,17 +82,9 @@ def alone(options: argparse.Namespace) -> None:
 
 def run_alone(name: str, options: argparse.Namespace) -> str:
     """Return what a search takes in a process of its own."""
-    command = [sys.executable, "-m", "tests.bench.bench_index", "--alone", name]
-    for key in ("codes", "queries", "dimension", "k", "probes", "folder"):
-        command += [f"--{key}", str(getattr(options, key))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout
-    taken = json.loads(process.stdout.read())
-    _, _, usage = os.wait4(process.pid, 0)
-    return (
-        f"{name}: build {taken['build']:.1f} s, search {taken['search']:.1f} s, "
-        f"peak {usage.ru_maxrss / 1e6:.2f} GB"
-    )
+    taken, peak = run_apart("tests.bench.bench_index", **vars(options) | {"alone": name})
+    seconds = f"build {taken['build']:.1f} s, search {taken['search']:.1f} s"
+    return f"{name}: {seconds}, peak {peak:.2f} GB"
 
 
 def main() -> None:

@@ -57,18 +57,8 @@ from rich.table import Table
 from agents.claims.executed import is_claims_program
 from flows.annotate import judge_candidates
 from flows.runtime.prefect_server import prefect_api
-from infra.collected import Collected
-from infra.identity import SearchId
 from infra.ray import ensure_ray
-from infra.records import (
-    Annotation,
-    Candidate,
-    Code,
-    Execution,
-    Pair,
-    Query,
-    SourceInfo,
-)
+from infra.records import Annotation, Code, Execution, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     LanguageModelSettings,
@@ -77,12 +67,12 @@ from infra.settings import (
     StoreSettings,
     load_settings,
 )
-from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.store import annotations, open_database
 from infra.subsets import batched
 from sandbox.backends import make_sandbox
-from tasks.runtime.references import SearchReference
 from tasks.stages.annotate.plan import AnnotationRun, current_recipe
 from tasks.stages.compare_annotators import annotate_in_process
+from tests.bench.judging import fill
 from tests.bench.model_table import (
     ENDS,
     by_execution,
@@ -100,7 +90,6 @@ from tests.fakes.llm_server import KEY
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 CONFIGURATIONS = ("single", "paper", "spec")
-_SEARCH = SearchId("proved")
 _LONGEST_REASON = 300  # characters
 _STORED_TOGETHER = 2  # pairs of a real model, which takes a minute for one
 
@@ -141,25 +130,6 @@ def judged(folder: Path, made: Sequence[ProvedPair], reader: FallibleReader, nam
     if len(found) != len(pairs):
         raise SystemExit(f"{len(found)} of {len(pairs)} pairs were judged: nothing is measured")
     return Judged(found, seconds, reader)
-
-
-def fill(database: Database, pairs: Sequence[Pair]) -> SearchReference:
-    """Store the pairs as the candidates of their queries."""
-    queries = {pair.query.query_id: pair.query for pair in pairs}
-    codes = {pair.code.code_id: pair.code for pair in pairs}
-    info = SourceInfo(name="proved", licence="MIT", revision="1", location="here")
-    content = Collected(info=info, queries=tuple(queries.values()), codes=tuple(codes.values()))
-    corpus.replace_collections(database, "proved", {"c": content}, annotated="c")
-    candidates.record_search(database, _SEARCH, "c", ["proved"], len(pairs))
-    rows = []
-    for place, pair in enumerate(pairs):
-        rank = 1 + sum(other.query == pair.query for other in pairs[:place])
-        ids = {"query_id": pair.query.query_id, "code_id": pair.code.code_id}
-        rows.append(Candidate(**ids, rank=rank, similarity=1.0, by_encoder={"proved": 1.0}))
-    candidates.add_candidates(database, _SEARCH, rows)
-    return SearchReference(
-        search_id=_SEARCH, collection="c", queries=len(queries), candidates=len(rows)
-    )
 
 
 def first_program(pair: ProvedPair, item: Annotation, reader: FallibleReader) -> Execution | None:

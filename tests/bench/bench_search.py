@@ -19,9 +19,7 @@ tell.
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -38,7 +36,8 @@ from infra.store import open_database, vectors
 from infra.store.vectors import StoredVectors, joint_blocks
 from tasks.search.exact import CODES, QUERIES, search
 from tasks.search.scores import Codes, Positions, Singles
-from tests.fakes.vectors import add_file
+from tests.bench.commands import run_apart
+from tests.fakes.stores import add_file
 
 ROWS = 8_192  # of a file
 TORCH_CODES = 65_536
@@ -185,19 +184,9 @@ CONTENDERS: dict[str, Callable[[argparse.Namespace], Callable[[], Positions]]] =
 
 def run_alone(name: str, depth: int, options: argparse.Namespace) -> tuple[float, float, float]:
     """Return seconds, those of all cores and greatest memory in GB of a contender's process."""
-    command = [sys.executable, "-m", "tests.bench.bench_search", "--alone", name]
-    for key in ("queries", "codes", "folder"):
-        command += [f"--{key}", str(getattr(options, key))]
-    command += ["--dimensions", *map(str, options.dimensions), "--depths", str(depth)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout
-    output = process.stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{name} ended with {process.returncode}")
-    taken = json.loads(output)
-    return float(taken["seconds"]), float(taken["of cores"]), usage.ru_maxrss / 1e6
+    given = {key: getattr(options, key) for key in ("queries", "codes", "folder", "dimensions")}
+    taken, peak = run_apart("tests.bench.bench_search", alone=name, depths=depth, **given)
+    return float(taken["seconds"]), float(taken["of cores"]), peak
 
 
 def alone(options: argparse.Namespace) -> None:
@@ -276,17 +265,10 @@ def measured(depth: int, options: argparse.Namespace) -> Table:
             memory[name] = max(memory[name], most)
     size = f"{options.queries:,} queries x {options.codes:,} x {sum(options.dimensions):,}"
     table = Table(title=f"top {depth}: {size}, {QUERIES:,} x {CODES:,} at once")
-    columns = (
-        "contender",
-        "seconds",
-        "of the product",
-        "of its files",
-        "of its files, by seconds of cores",
-        "peak GB",
-        "same codes as ours",
-    )
-    for column in columns:
-        table.add_column(column, justify="left" if column == "contender" else "right")
+    table.add_column("contender")
+    of_files = "of its files, by seconds of cores"
+    for column in ("seconds", "of the product", "of its files", of_files, "peak GB", "same codes"):
+        table.add_column(column, justify="right")
     median = {name: statistics.median(taken) for name, taken in seconds.items()}
     of_cores = {name: statistics.median(taken) for name, taken in worked.items()}
     for name, taken in median.items():

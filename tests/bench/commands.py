@@ -1,6 +1,8 @@
 """Commands of the product, each in a process of its own whose memory is watched from outside."""
 
 import contextlib
+import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -8,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -73,6 +76,29 @@ class Watch:
         """Return the most bytes between two times, the last sample before them included."""
         before = [held for when, held in self.samples if when <= start][-1:]
         return max([held for when, held in self.samples if start < when <= end] + before, default=0)
+
+
+def run_apart(module: str, **options: object) -> tuple[Any, float]:
+    """Return the JSON that a module prints in a process of its own, and its most memory in GB.
+
+    Args:
+        module: Its dotted name.
+        options: Of its command line; a list is a value each.
+
+    Raises:
+        SystemExit: It failed.
+    """
+    words = [sys.executable, "-m", module]
+    for name, value in options.items():
+        words += [f"--{name}", *map(str, value if isinstance(value, list) else [value])]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    printed = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(words)} ended with {process.returncode}")
+    return json.loads(printed), usage.ru_maxrss / 1e6
 
 
 def memory_of(process: psutil.Process) -> int:

@@ -16,7 +16,9 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +46,7 @@ from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 from tasks.stages.vectors import encoder_key
 from tests.fakes.checkpoints import make_checkpoint
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file
 
 QUERIES, CODES, TOP, CALLS, EXECUTIONS = 20_604, 653_994, 20, 740_000, 330_000
 DIMENSION, ENCODER, COLLECTION = 64, "made-up", "jsonl"
@@ -169,6 +171,25 @@ def settings_of(folder: Path) -> Settings:
         annotation=AnnotationSettings(configuration="arbiter", gold_questions=0),
         publish=PublishSettings(folder=folder / "benchmarks"),
     )
+
+
+@contextmanager
+def made_up(folder: Path | None, scale: float) -> Iterator[Settings]:
+    """Yield the settings of a store in a folder, made where it is not there; by default for now."""
+    with ExitStack() as stack:
+        place = folder or Path(stack.enter_context(TemporaryDirectory()))
+        settings = settings_of(place)
+        if not settings.store.folder.exists():
+            make_store(place, scale)
+        yield settings
+
+
+def options_of(description: str) -> argparse.ArgumentParser:
+    """Return a parser with the options of `made_up`."""
+    parser = argparse.ArgumentParser(description=description.partition("\n")[0])
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the full size")
+    parser.add_argument("--folder", type=Path, help="where the store is, or is to stay")
+    return parser
 
 
 def make_store(folder: Path, scale: float = 1.0) -> Settings:

@@ -96,7 +96,23 @@ async def _pair(sandbox: Sandbox) -> int:
         return passed
 
 
-class DockerRun:
+class Threaded:
+    """What works through pairs one after another, in as many threads as there are callers."""
+
+    def execute(self, code: str, hash_seed: int) -> bool:
+        """Run one program."""
+        raise NotImplementedError
+
+    def pair(self) -> int:
+        """Work through one pair."""
+        return sum(self.execute(code, seed) for code, seed in EXECUTIONS)
+
+    def timed_pairs(self, number: int, callers: int) -> tuple[int, float]:
+        """See ``Rival``."""
+        return _timed(self.pair, number, callers)
+
+
+class DockerRun(Threaded):
     """``docker run --rm`` for each execution, with the same flags."""
 
     name = "docker run --rm"
@@ -108,16 +124,8 @@ class DockerRun:
         done = subprocess.run(["docker", "run", "--rm", *words], capture_output=True, check=False)
         return done.returncode == 0
 
-    def timed_pairs(self, number: int, callers: int) -> tuple[int, float]:
-        """See ``Rival``."""
-        return _timed(self.pair, number, callers)
 
-    def pair(self) -> int:
-        """Work through one pair."""
-        return sum(self.execute(code, seed) for code, seed in EXECUTIONS)
-
-
-class DockerExec:
+class DockerExec(Threaded):
     """``docker exec`` in a container with the same flags, which runs for one pair.
 
     What an execution leaves there the next one finds, unlike in ours.
@@ -140,10 +148,6 @@ class DockerExec:
         seed = ["--env", f"PYTHONHASHSEED={hash_seed}"]
         words = ["docker", "exec", *seed, self._container, "python3", "-c", script(code)]
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
-
-    def timed_pairs(self, number: int, callers: int) -> tuple[int, float]:
-        """See ``Rival``."""
-        return _timed(self.pair, number, callers)
 
     def pair(self) -> int:
         """Work through one pair in a container of its own."""
@@ -200,10 +204,7 @@ class LlmSandbox:
         """See ``Rival``; making and closing its pool is not counted."""
         pool = self.pool(callers)
         try:
-            started = time.perf_counter()
-            with ThreadPoolExecutor(callers) as workers:
-                passed = sum(workers.map(lambda _: self.pair(pool), range(number)))
-            return passed, time.perf_counter() - started
+            return _timed(lambda: self.pair(pool), number, callers)
         finally:
             if pool is not None:
                 pool.close()

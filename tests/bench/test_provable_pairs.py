@@ -176,10 +176,7 @@ def test_a_stand_in_that_misreads_right_code_demands_a_wrong_value() -> None:
 @pytest.mark.parametrize(
     ("calls", "verdict"),
     [
-        (
-            "1 => 2 | the code gave 3 | a reader who saw no code demands 2",
-            "does_not_answer",
-        ),
+        ("1 => 2 | the code gave 3 | a reader who saw no code demands 2", "does_not_answer"),
         ("1 => 2 | the code gave that", "answers"),
         ("1 => 2 | the code gave 3 | a reader who saw no code demands 3", "answers"),
     ],

@@ -33,11 +33,7 @@ class Harness:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        pairs: int,
-        engine: OwnEngine | None = None,
-        prefect_url: str = "",
+        self, folder: Path, pairs: int, engine: OwnEngine | None = None, prefect_url: str = ""
     ) -> None:
         self.pairs = Pairs(pairs)
         self.engine = engine

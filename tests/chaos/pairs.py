@@ -10,12 +10,7 @@ from tests.flows.world import World, judged, screened, written
 CODES = 50
 UNCLEAR_EACH = 20  # one pair in so many needs a program in a box
 
-VERDICTS = {
-    "clear_match": 1,
-    "clear_non_match": 0,
-    "answers": 1,
-    "does_not_answer": 0,
-}
+VERDICTS = {"clear_match": 1, "clear_non_match": 0, "answers": 1, "does_not_answer": 0}
 _PROGRAM = (
     "from target import times_{number}\n\ndef test_it():\n    assert times_{number}(2) == {value}\n"
 )

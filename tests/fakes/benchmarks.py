@@ -1,4 +1,13 @@
-"""Small benchmarks to export: what two origins say about three queries and four functions."""
+"""Small benchmarks: what two origins say about three queries, one with planted faults, rankings."""
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from infra.records import (
     Annotation,
@@ -13,6 +22,7 @@ from infra.records import (
     SourceInfo,
 )
 from tasks.benchmarks import Benchmark, Undecided
+from tasks.benchmarks.runs import Rankings, best
 
 QUERIES = (
     Query.of("python check if string is valid ip address", "queries.jsonl:1"),
@@ -107,3 +117,89 @@ def _evidence() -> Annotation:
         executions=(run, run.model_copy(update={"round": 1, "oracle": None})),
         seconds=1.5,
     )
+
+
+_WORDS = [
+    "sort", "list", "reverse", "text", "count", "words", "merge", "maps", "parse", "date", "split",
+    "lines", "join", "paths", "round", "number", "shuffle", "cards", "find", "index", "strip",
+    "spaces", "flatten", "tree",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FaultyBenchmark:
+    """A benchmark in a folder, and what is true of it.
+
+    Attributes:
+        queries: Id → text.
+        codes: Id → text.
+        truth: Right pairs of ids.
+        graded: Pairs that the folder grades as right.
+    """
+
+    queries: Mapping[str, str]
+    codes: Mapping[str, str]
+    truth: frozenset[tuple[str, str]]
+    graded: frozenset[tuple[str, str]]
+
+    @property
+    def wrong(self) -> frozenset[tuple[str, str]]:
+        """The planted wrong positives."""
+        return self.graded - self.truth
+
+    @property
+    def missing(self) -> frozenset[tuple[str, str]]:
+        """The planted missing ones."""
+        return self.truth - self.graded
+
+    def write(self, folder: Path) -> Path:
+        """Write it as a BEIR folder under the MIT licence, and return the folder."""
+        (folder / "qrels").mkdir(parents=True)
+        (folder / "LICENSE").write_text("MIT License\n")
+        for name, texts in (("corpus", self.codes), ("queries", self.queries)):
+            rows = [json.dumps({"_id": key, "text": text}) for key, text in texts.items()]
+            (folder / f"{name}.jsonl").write_text("\n".join(rows) + "\n")
+        lines = [f"{query}\t{code}\t1\n" for query, code in sorted(self.graded)]
+        (folder / "qrels" / "test.tsv").write_text("".join(lines))
+        return folder
+
+
+def faulty_benchmark(queries: int, *, wrong: float, missing: float, seed: int) -> FaultyBenchmark:
+    """Return a benchmark of so many queries with shares of its right pairs spoilt.
+
+    A missing one is a right code that repeats the query's words, which methods that count words
+    rank higher than others do: its grade lacks, and they are judged too low.
+    """
+    draw = random.Random(seed)
+    texts, codes = dict[str, str](), dict[str, str]()
+    truth, others = list[tuple[str, str]](), list[tuple[str, str]]()
+    for number in range(queries):
+        query, words = f"q{number}", draw.sample(_WORDS, 3)
+        texts[query] = f"python {' '.join(words)} {number}"
+        for kind in range(4):
+            code, is_right = f"c{number}x{kind}", kind < 2
+            some = words if kind in (0, 2) else words[:2]
+            body = " ".join(some * (3 if kind == 1 else 1) + draw.sample(_WORDS, 4 * kind))
+            codes[code] = f"def f_{number}_{kind}(x):\n    # {body} {number}\n    return x"
+            (truth if is_right else others).append((query, code))
+    spoilt = round(wrong * len(truth))
+    lost = [pair for pair in truth if pair[1].endswith("x1")][: round(missing * len(truth))]
+    graded = {*truth} - {*lost} | {*draw.sample(others, spoilt)}
+    return FaultyBenchmark(texts, codes, frozenset(truth), frozenset(graded))
+
+
+def rank_scores(
+    query_ids: Sequence[str], code_ids: Sequence[str], scores: npt.NDArray[np.floating], depth: int
+) -> Rankings:
+    """Return rankings from a full table of scores.
+
+    Args:
+        query_ids: (n,) one for each row.
+        code_ids: (m,) one for each column, in ascending order, so that ties fall by id.
+        scores: (n, m) higher is better.
+        depth: Length of the rankings.
+    """
+    depth = min(depth, len(code_ids))
+    order = np.array([best(row, depth) for row in scores], np.int32).reshape(-1, depth)
+    ranked = np.take_along_axis(scores, order, axis=1).astype(np.float64)
+    return Rankings(query_ids, code_ids, order, ranked)

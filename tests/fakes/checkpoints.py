@@ -3,6 +3,7 @@
 An encoder that is not listed gets a BERT, which most models over `AutoModel` can stand in for.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from transformers import (
     JinaEmbeddingsV3Model,
     MPNetConfig,
     MPNetModel,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     RobertaConfig,
@@ -51,20 +53,12 @@ def make_checkpoint(encoder: str, folder: Path, dimension: int) -> Path:
 _SIZES: dict[str, Any] = {"vocab_size": 300, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
-def _bert(dimension: int) -> BertModel:
-    config = BertConfig(**_SIZES, hidden_size=dimension, intermediate_size=32, pad_token_id=0)
-    return BertModel(config)
-
-
-def _roberta(dimension: int) -> RobertaModel:
-    config = RobertaConfig(
-        **_SIZES,
-        hidden_size=dimension,
-        intermediate_size=32,
-        max_position_embeddings=514,
-        pad_token_id=0,
-    )
-    return RobertaModel(config)
+def _with(
+    config: Callable[..., PreTrainedConfig], model: type[PreTrainedModel], **more: int
+) -> Callable[[int], PreTrainedModel]:
+    """Return what makes a model of a dimension."""
+    sizes: dict[str, Any] = {**_SIZES, "intermediate_size": 32, "pad_token_id": 0, **more}
+    return lambda dimension: model(config(hidden_size=dimension, **sizes))
 
 
 def _t5(dimension: int) -> T5EncoderModel:
@@ -73,30 +67,6 @@ def _t5(dimension: int) -> T5EncoderModel:
     model = T5EncoderModel(config)
     model.proj = nn.Linear(config.d_model, dimension)
     return model
-
-
-def _xlm_roberta(dimension: int) -> XLMRobertaModel:
-    config = XLMRobertaConfig(
-        **_SIZES, hidden_size=dimension, intermediate_size=32, max_position_embeddings=514,
-        pad_token_id=0,
-    )  # fmt: skip
-    return XLMRobertaModel(config)
-
-
-def _mpnet(dimension: int) -> MPNetModel:
-    config = MPNetConfig(
-        **_SIZES, hidden_size=dimension, intermediate_size=32, max_position_embeddings=514,
-        pad_token_id=0,
-    )  # fmt: skip
-    return MPNetModel(config)
-
-
-def _jina(dimension: int) -> JinaEmbeddingsV3Model:
-    config = JinaEmbeddingsV3Config(
-        **_SIZES, hidden_size=dimension, intermediate_size=32, max_position_embeddings=8194,
-        pad_token_id=0,
-    )  # fmt: skip
-    return JinaEmbeddingsV3Model(config)
 
 
 def _add_adapter(folder: Path, model: PreTrainedModel) -> None:
@@ -108,7 +78,12 @@ def _add_adapter(folder: Path, model: PreTrainedModel) -> None:
     model.save_pretrained(folder)
 
 
-_MODELS = {
+_bert = _with(BertConfig, BertModel)
+_roberta = _with(RobertaConfig, RobertaModel, max_position_embeddings=514)
+_xlm_roberta = _with(XLMRobertaConfig, XLMRobertaModel, max_position_embeddings=514)
+_mpnet = _with(MPNetConfig, MPNetModel, max_position_embeddings=514)
+_jina = _with(JinaEmbeddingsV3Config, JinaEmbeddingsV3Model, max_position_embeddings=8194)
+_MODELS: dict[str, Callable[[int], PreTrainedModel]] = {
     "codebert-base": _roberta,
     "codebert-search": _roberta,
     "codexglue": _roberta,

@@ -17,10 +17,7 @@ from tests.bench.provable_pairs.case import name_in, names_bound_by, parts_for
 from tests.bench.provable_pairs.made import HELPERS, ProvedPair
 from tests.fakes.llm_server import ScriptedServer, fenced
 
-_TOLD = {
-    1: ("clear_match", "answers"),
-    0: ("clear_non_match", "does_not_answer"),
-}
+_TOLD = {1: ("clear_match", "answers"), 0: ("clear_non_match", "does_not_answer")}
 
 _EFFECT = re.compile(r"(prints lines|prints|writes|raises) (.*)")
 _MAKER = re.compile(r"\b(file|folder|environ)\(")

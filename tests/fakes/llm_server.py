@@ -270,11 +270,7 @@ def _completion(request: Mapping[str, Any], step: Mapping[str, Any]) -> dict[str
         "choices": [{"index": 0, "message": message, "finish_reason": step.get("finish", "stop")}],
         "usage": usage
         if usage is not None
-        else {
-            "prompt_tokens": asked,
-            "completion_tokens": said,
-            "total_tokens": asked + said,
-        },
+        else {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said},
     }
 
 

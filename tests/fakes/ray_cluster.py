@@ -52,7 +52,7 @@ class SlowLetters:
 
 
 def obey(text: str) -> None:
-    """Do what a text orders: ``die``, ``die-once FILE`` or ``fail``."""
+    """Do what a text orders: ``die``die-once FILE`` or ``fail``."""
     order, _, argument = text.partition(" ")
     if order == "die" or (order == "die-once" and not Path(argument).exists()):
         if argument:
@@ -128,10 +128,7 @@ class Holder:
 def whole(_cluster: Cluster, _others: Sequence[Any]) -> dict[str, object]:
     """All nodes stay; all their cores compute."""
     busy: list[float] = []
-    seen = embedded(
-        EncoderSettings(actors=3),
-        each=lambda _: busy.append(free_cores()),
-    )
+    seen = embedded(EncoderSettings(actors=3), each=lambda _: busy.append(free_cores()))
     return {**seen, "free": min(busy)}
 
 

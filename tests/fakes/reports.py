@@ -1,12 +1,6 @@
 """Reports to render: one as a run gives it, and one full of things that want out of the page."""
 
-from infra.records import (
-    Annotation,
-    Execution,
-    ExecutionResult,
-    LanguageModelCall,
-    SourceInfo,
-)
+from infra.records import Annotation, Execution, ExecutionResult, LanguageModelCall, SourceInfo
 from infra.summaries import (
     Cost,
     GoldCounts,
@@ -19,12 +13,7 @@ from infra.summaries import (
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import Document
 from tasks.reports.evidence import ClaimLine, SpecifiedPart, judgement_blocks
-from tasks.reports.run import (
-    AgentsPart,
-    BenchmarkScores,
-    CollectionCounts,
-    ReportData,
-)
+from tasks.reports.run import AgentsPart, BenchmarkScores, CollectionCounts, ReportData
 
 MODEL = "openai/gpt-4o-mini"
 METRICS = ("NDCG(gain=linear)@10", "MRR", "MAP", "Recall@10")
@@ -94,12 +83,7 @@ def realistic_report() -> ReportData:
 def hostile_report(text: str) -> ReportData:
     """Return a report in which everything that comes from outside says ``text``."""
     scores = BenchmarkScores(
-        name=text,
-        label_origin=text,
-        queries=1,
-        codes=1,
-        depth=10,
-        methods={text: {text: 1.0}},
+        name=text, label_origin=text, queries=1, codes=1, depth=10, methods={text: {text: 1.0}}
     )
     source = SourceInfo(name=text, licence=text, revision=text, location=text)
     collection = CollectionCounts(name=text, source=source, queries=1, codes=1, dropped={text: 1})
@@ -118,11 +102,7 @@ def hostile_report(text: str) -> ReportData:
 def hostile_judgement(text: str) -> Document:
     """Return a page of a judged pair in which everything that comes from outside says ``text``."""
     result = ExecutionResult(
-        outcome="raised",
-        error_type=text[:500],
-        message=text[:10_000],
-        stdout=text,
-        stderr=text,
+        outcome="raised", error_type=text[:500], message=text[:10_000], stdout=text, stderr=text
     )
     call = LanguageModelCall(
         role="writer", attempt=1, model=text, prompt_digest="d", status="ok", reply=text, error=text
@@ -163,34 +143,28 @@ def _specified(text: str) -> SpecifiedPart:
     )
 
 
-def _documentation_scores() -> BenchmarkScores:
+def _scores(name: str, origin: str, queries: int, **methods: dict[str, float]) -> BenchmarkScores:
     return BenchmarkScores(
-        name="python-source-documentation",
-        label_origin="documentation",
-        queries=500,
-        codes=7_449,
-        depth=1000,
-        methods={
-            "bag-of-words": _means(0.271, 0.243, 0.243, 0.370),
-            "bm25": _means(0.371, 0.335, 0.335, 0.502),
-            "minilm": _means(0.603, 0.541, 0.541, 0.822),
-        },
+        name=name, label_origin=origin, queries=queries, codes=7_449, depth=1000, methods=methods
     )
+
+
+def _documentation_scores() -> BenchmarkScores:
+    methods = {
+        "bag-of-words": _means(0.271, 0.243, 0.243, 0.370),
+        "bm25": _means(0.371, 0.335, 0.335, 0.502),
+        "minilm": _means(0.603, 0.541, 0.541, 0.822),
+    }
+    return _scores("python-source-documentation", "documentation", 500, **methods)
 
 
 def _agents_scores() -> BenchmarkScores:
-    return BenchmarkScores(
-        name="python-source-agents",
-        label_origin="agents:5f0e7a31c2d94b6e8a10",
-        queries=40,
-        codes=7_449,
-        depth=1000,
-        methods={
-            "bag-of-words": _means(0.122, 0.143, 0.103, 0.170),
-            "bm25": _means(0.171, 0.235, 0.135, 0.232),
-            "minilm": {"MRR": 0.61, "MAP": 0.58},
-        },
-    )
+    methods = {
+        "bag-of-words": _means(0.122, 0.143, 0.103, 0.170),
+        "bm25": _means(0.171, 0.235, 0.135, 0.232),
+        "minilm": {"MRR": 0.61, "MAP": 0.58},
+    }
+    return _scores("python-source-agents", "agents:5f0e7a31c2d94b6e8a10", 40, **methods)
 
 
 def _means(*values: float) -> dict[str, float]:

@@ -37,10 +37,7 @@ class FakeBox:
     """A box whose runs come from a function of the program and of what is installed."""
 
     def __init__(
-        self,
-        behaviour: Behaviour,
-        installable: frozenset[str],
-        on_mutant: ExecutionResult = FAILED,
+        self, behaviour: Behaviour, installable: frozenset[str], on_mutant: ExecutionResult = FAILED
     ) -> None:
         self.installed: frozenset[str] = frozenset()
         self.releases = 0

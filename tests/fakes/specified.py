@@ -46,10 +46,7 @@ def claims_run(
         if failed is None:
             return ExecutionResult(outcome="passed", **counts)
         return ExecutionResult(
-            outcome=failed.outcome,
-            error_type=failed.error_type,
-            message=failed.message,
-            **counts,
+            outcome=failed.outcome, error_type=failed.error_type, message=failed.message, **counts
         )
 
     return run

@@ -1,11 +1,13 @@
-"""Stores, each a copy of one that is made once a process."""
+"""Stores, each a copy of one that is made once a process; and what stands in them."""
 
 import atexit
+import json
 import shutil
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -14,10 +16,13 @@ import duckdb
 import numpy as np
 
 from agents.llm.ledger import JournalLedger
+from infra.identity import RecipeId, SearchId
 from infra.journal import Journal
+from infra.records import Candidate, Support
 from infra.settings import LanguageModelSettings, StoreSettings
-from infra.store import Database, open_database
-from infra.store.vectors import write_vectors
+from infra.store import Database, open_database, vectors
+from infra.store.labels import Coverage, CurrentLabels
+from infra.store.vectors import Kind, VectorFile, Vectors, write_vectors
 from tests.fakes.journals import keep, pack, spend
 
 ROWS = Path(__file__).with_name("whole_store")  # a file of JSON lines for each table
@@ -94,3 +99,64 @@ def _fill(database: Database) -> None:
     spend(JournalLedger(journal, LanguageModelSettings(model="openai/m")), 100, 1.0)
     journal.close()
     pack(settings.journal)
+
+
+def add_file(
+    database: Database,
+    encoder_key: str,
+    kind: Kind,
+    file: str,
+    item_ids: Sequence[str],
+    rows: Vectors,
+) -> None:
+    """Write (n,) ids and (n, d) vectors to a file below the folder of vectors, and record it."""
+    write_vectors(database.settings.vectors / file, item_ids, rows)
+    vectors.record_files(database, encoder_key, kind, {file: len(rows)})
+
+
+def read_vectors(file: Path) -> tuple[list[str], Vectors]:
+    """Return the (n,) ids and (n, d) vectors of a file."""
+    opened = VectorFile(file)
+    return opened.ids.to_pylist(), opened.rows
+
+
+def load_candidates(database: Database, search_id: SearchId, collection: str) -> list[Candidate]:
+    """Return a search's candidates for a collection's queries, best first."""
+    rows = database.rows(
+        "SELECT query_id, code_id, rank, similarity, by_encoder FROM candidates "
+        "JOIN (SELECT query_id, position FROM collection_queries WHERE collection = ?) "
+        "USING (query_id) WHERE search_id = ? ORDER BY position, rank",
+        [collection, search_id],
+    )
+    return [
+        Candidate(query_id=query, code_id=code, rank=rank, similarity=similarity,
+                  by_encoder=json.loads(by_encoder))
+        for query, code, rank, similarity, by_encoder in rows
+    ]  # fmt: skip
+
+
+_MET = ("arbiter", "box", "coder", "screener")
+_WAYS = [",".join(some) for size in range(len(_MET) + 1) for some in combinations(_MET, size)]
+
+
+def labels_by(
+    search: str,
+    *sets: Sequence[str],
+    support: Sequence[Support] = ("screened", "valid_oracle", "void_oracle", "undecided"),
+    collection: str = "c",
+) -> CurrentLabels:
+    """Return the labels by sets of labelling rounds, the first of which is in use."""
+    recipes = tuple(tuple(RecipeId(recipe_id) for recipe_id in rounds) for rounds in sets)
+    covered = tuple(
+        Coverage(recipe_id, met, number, place)
+        for number, rounds in enumerate(recipes)
+        for place, recipe_id in enumerate(rounds)
+        for met in _WAYS
+    )
+    return CurrentLabels(
+        collection=collection,
+        search_ids=(SearchId(search),),
+        sets=recipes,
+        covered=covered,
+        support=tuple(support),
+    )

@@ -3,13 +3,7 @@
 from pathlib import Path
 
 from infra.summaries import PairCost, PeopleFigures, ProgramCounts, RankCounts
-from tasks.studies import (
-    Annotator,
-    BenchmarkFacts,
-    CollectionFacts,
-    Evidence,
-    Mean,
-)
+from tasks.studies import Annotator, BenchmarkFacts, CollectionFacts, Evidence, Mean
 
 CONDITIONS = {
     "source": "cosqa+codesearchnet",
@@ -90,10 +84,7 @@ def full_evidence(folder: Path) -> Evidence:
         ranks=[
             RankCounts(rank=rank, labelled=40, matches=round(20 / rank)) for rank in range(1, 21)
         ],
-        mismatches={
-            "CoSQA's annotators": Mean(value=0.48, n=604),
-            "agents": Mean(value=0.5, n=20),
-        },
+        mismatches={"CoSQA's annotators": Mean(value=0.48, n=604), "agents": Mean(value=0.5, n=20)},
         benchmark=BenchmarkFacts(
             pairs=800,
             codes=500,

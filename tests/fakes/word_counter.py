@@ -7,10 +7,16 @@ configuration.
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from infra.records import Annotation
+from infra.settings import Settings
+from infra.store import annotations, open_database
 from infra.text import words
+from tasks.inputs.pairs import TruePair
+from tasks.stages.annotate.plan import current_recipe
+from tasks.stages.compare_annotators import annotate_in_process
 from tests.fakes.llm_server import ScriptedServer
 
 _EVERYDAY = set(words("a an and by for from how in into is of on or python the to using with"))
@@ -96,3 +102,12 @@ def _argument(name: str) -> str:
     if re.fullmatch(r"[nxyijk]|num\w*|count|size|value|\w*index", name):
         return "3"
     return "'a b 12'"
+
+
+def judged(truth: Sequence[TruePair], settings: Settings) -> list[Annotation]:
+    """Return the annotations of the pairs by the agents that the settings mean."""
+    recipe = current_recipe(settings.committee)
+    annotations.record_pairs(open_database(settings.store), [item.pair for item in truth])
+    annotate_in_process([item.pair for item in truth], recipe, settings.committee, settings.store)
+    keys = [item.key for item in truth]
+    return annotations.load_annotations(open_database(settings.store), recipe.recipe_id, keys)

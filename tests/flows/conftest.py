@@ -6,11 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prefect.settings import (
-    PREFECT_FLOWS_HEARTBEAT_FREQUENCY,
-    PREFECT_HOME,
-    temporary_settings,
-)
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, PREFECT_HOME, temporary_settings
 
 from flows.runtime.prefect_server import prefect_api
 from infra.settings import SandboxSettings

@@ -11,20 +11,14 @@ from zlib import crc32
 import numpy as np
 
 from infra.records import Code, Label, Query, SourceInfo
-from infra.settings import (
-    EstimationSettings,
-    EvaluationSettings,
-    PublishSettings,
-    SearchSettings,
-    Settings,
-    StoreSettings,
-)
+from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database, vectors
 from infra.store.vectors import Vectors
 from tasks.benchmarks import Benchmark
 from tasks.encoders import Kind
 from tasks.stages.vectors import encoder_key
-from tests.fakes.vectors import add_file, read_vectors
+from tests.fakes.stores import add_file, read_vectors
+from tests.flows import world
 
 VERBS = ["add", "read", "sort", "open", "parse", "count", "merge", "split", "reverse", "find"]
 THINGS = ["list", "file", "date", "string", "tree", "number", "table", "word", "matrix", "graph"]
@@ -112,13 +106,7 @@ def benchmark_of(pairs: Iterable[tuple[str, str]]) -> Benchmark:
 
 def settings_in(folder: Path, *methods: str, **estimation: object) -> Settings:
     """Return settings of a store and an output folder below a folder."""
-    return Settings(
-        store=StoreSettings(folder=folder / "store"),
-        publish=PublishSettings(folder=folder / "out"),
-        search=SearchSettings(top_k=20),
-        evaluation=EvaluationSettings(methods=methods, depth=50),
-        estimation=EstimationSettings.model_validate(estimation),
-    )
+    return world.settings_in(folder, *methods, search={"top_k": 20}, estimation=estimation)
 
 
 def open_store(folder: Path) -> Database:

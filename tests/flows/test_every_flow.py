@@ -16,7 +16,7 @@ import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.recording import described, flows_and_tasks
-from tests.flows.world import Case, World, environment, read, rule
+from tests.flows.world import Case, World, read, reading_world, rule
 from tests.prefect_api import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
@@ -49,16 +49,8 @@ def log(tmp_path_factory: pytest.TempPathFactory, prefect_server: str) -> Path:
     """The file of what each flow and task was given and has returned, when every flow had run."""
     folder = tmp_path_factory.mktemp("world")
     with ScriptedServer(SCRIPT) as model:
-        world = World(
-            folder,
-            environment(
-                model.base_url,
-                PREFECT_API_URL=prefect_server,
-                PYTHONPATH=str(ROOT),
-                COSQA_ANNOTATION__CONFIGURATION="single",
-                COSQA_GENERATION__CONFIGURATION="single",
-            ),
-        )
+        more = {"PYTHONPATH": str(ROOT), "COSQA_GENERATION__CONFIGURATION": "single"}
+        world = reading_world(folder, model.base_url, prefect_server, **more)
         world.write(CASES)
         rows = [{"query": case.query, "code": case.code, "label": 1} for case in CASES]
         other = [row | {"query": f"how to {row['query']}"} for row in rows]
@@ -112,9 +104,7 @@ def _commands(world: World) -> list[list[str]]:
     ]  # fmt: skip
 
 
-def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(
-    log: Path,
-) -> None:
+def test_no_parameter_and_no_result_of_a_flow_or_task_exceeds_16_kb(log: Path) -> None:
     sizes: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for row in map(json.loads, log.read_text().splitlines()):
         before = sizes[row["name"]]

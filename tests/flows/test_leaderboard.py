@@ -1,8 +1,9 @@
-"""A leaderboard from end to end, on a benchmark that came as a folder.
+"""Leaderboards and differences from end to end, on benchmarks that came as folders.
 
-Covers `tasks.stages.leaderboard`.
+Covers `flows.leaderboard`, `tasks.stages.leaderboard`, `tasks.stages.diff`, `tasks.stages.pooling`.
 """
 
+import json
 import shutil
 from pathlib import Path
 from statistics import fmean
@@ -12,16 +13,11 @@ import pytest
 
 from flows.cli.evaluation import print_leaderboard
 from flows.cli.output import print_document
+from flows.leaderboard import diff as compare_folders
 from flows.leaderboard import leaderboard
 from infra.errors import PublishError, SettingsError, SourceError, UnknownNameError
 from infra.records import GivenVote
-from infra.settings import (
-    EncoderSettings,
-    EvaluationSettings,
-    PublishSettings,
-    Settings,
-    StoreSettings,
-)
+from infra.settings import Settings
 from infra.store import open_database
 from infra.store.samples import Sample, SampleItem, add_sample, assign
 from infra.store.votes import record_votes
@@ -31,6 +27,8 @@ from tasks.benchmarks.sealing import seal_benchmark, write_answers
 from tasks.encoders import encoders
 from tasks.estimation.unlabelled import MethodEstimate
 from tasks.inputs.formats.beir import Beir
+from tasks.inputs.formats.export import read_benchmark
+from tasks.reports.diff import difference
 from tasks.reports.estimation import EstimationReport
 from tasks.reports.labels import answers_figure
 from tasks.stages.label.report import orders_document
@@ -38,17 +36,11 @@ from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
 from tests.fakes.checkpoints import make_checkpoint
 from tests.fakes.llm_server import KEY, ScriptedServer
-from tests.tasks.reports.cases import benchmark
+from tests.flows.cases import CASES, script
+from tests.flows.world import World, environment, settings_in
+from tests.tasks.reports.cases import AFTER, BEFORE, benchmark
 
 METHODS = ("bm25", "bag-of-words", "bm25+tf-idf")
-
-
-def settings_in(folder: Path, *methods: str) -> Settings:
-    return Settings(
-        store=StoreSettings(folder=folder / "store"),
-        publish=PublishSettings(folder=folder / "out"),
-        evaluation=EvaluationSettings(methods=methods or METHODS, depth=30),
-    )
 
 
 @pytest.fixture
@@ -61,7 +53,7 @@ def export(tmp_path: Path) -> Path:
 def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
     tmp_path: Path, export: Path
 ) -> None:
-    settings = settings_in(tmp_path)
+    settings = settings_in(tmp_path, *METHODS)
     first = leaderboard(export, settings=settings)
     files = {file: file.stat().st_mtime_ns for file in first.folder.glob("runs/*.trec")}
     assert len(files) == 3
@@ -133,8 +125,8 @@ def test_an_encoder_behind_an_api_has_the_price_of_a_thousand_texts(
     with ScriptedServer([]) as server:
         tokens = 12 * len(benchmark().codes)  # at $0.02 a million
         server.embedding_steps = [{"usage": {"prompt_tokens": tokens, "total_tokens": tokens}}]
-        encoder = EncoderSettings.model_validate({"base_url": server.base_url, "api_key": KEY})
-        settings = settings_in(tmp_path, theirs, unlisted).model_copy(update={"encoder": encoder})
+        encoder = {"base_url": server.base_url, "api_key": KEY}
+        settings = settings_in(tmp_path, theirs, unlisted, encoder=encoder)
         board = leaderboard(export, settings=settings).before
     speeds = {row.method: row.speed for row in board.rows}
     speed, unknown = speeds[theirs], speeds[unlisted]
@@ -195,11 +187,7 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
-    tmp_path: Path,
-    export: Path,
-    change: dict[str, object],
-    error: type[Exception],
-    message: str,
+    tmp_path: Path, export: Path, change: dict[str, object], error: type[Exception], message: str
 ) -> None:
     (tmp_path / "other.trec").write_text("q Q0 c 1 1.0 t\n")
     settings = settings_in(tmp_path, str(change.get("method", "bm25")))
@@ -229,11 +217,7 @@ def test_a_keeper_scores_runs_by_sealed_answers_as_before_sealing(
     sealed = tmp_path / "keeper" / "toy"
     write_benchmark(public, sealed)
     file = write_answers(answers, sealed)
-    keeper = Settings(
-        store=StoreSettings(folder=tmp_path / "keeper" / "store"),
-        publish=PublishSettings(folder=tmp_path / "keeper" / "out"),
-        evaluation=EvaluationSettings(answers=file, depth=30),
-    )
+    keeper = settings_in(tmp_path / "keeper", evaluation={"answers": file, "depth": 30})
     after = leaderboard(sealed, runs=[theirs], settings=keeper)
     assert [(row.method, row.cells) for row in after.before.rows] == [
         ("theirs", before.before.rows[0].cells)
@@ -308,3 +292,87 @@ def test_kapes_order_of_the_methods_stands_beside_the_peoples_and_answers_are_dr
     assert "RoBERTa right 16.4" in told
     with pytest.raises(SettingsError, match="the sample has answers of no method"):
         orders_document(found.model_copy(update={"right": ()}), tmp_path)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_no_method_is_scored_that_nobody_names(tmp_path: Path) -> None:
+    for name, labelled in (("before", BEFORE), ("after", AFTER)):
+        write_benchmark(labelled, tmp_path / name, include_undecided=True)
+    written = compare_folders(tmp_path / "before", tmp_path / "after", settings_in(tmp_path))
+    assert written.change.flips
+    assert not written.score_changes
+    assert not list(tmp_path.rglob("*.trec*"))
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_two_exports_are_compared_with_their_effect_on_the_methods(tmp_path: Path) -> None:
+    for name, labelled in (("before", BEFORE), ("after", AFTER)):
+        write_benchmark(labelled, tmp_path / name, include_undecided=True)
+    evaluation = {"methods": ("bm25", "bag-of-words"), "metrics": ("MAP", "MRR")}
+    settings = settings_in(tmp_path, evaluation=evaluation)
+    written = compare_folders(tmp_path / "before", tmp_path / "after", settings)
+    read = [read_benchmark(tmp_path / name) for name in ("before", "after")]
+    assert written.change == difference(*read)
+    assert {(row.method, row.metric) for row in written.score_changes} == {
+        (method, metric) for method in ("bm25", "bag-of-words") for metric in ("MAP", "MRR")
+    }
+    for row in written.score_changes:
+        assert row.shared == pytest.approx(row.after - row.before), "all queries are shared"
+        assert row.shared != 0 or row.p_value == 1.0
+    flips = (written.folder / "flips.jsonl").read_text().splitlines()
+    assert [json.loads(line)["code_id"] for line in flips] == [
+        flip.code_id for flip in written.change.flips
+    ]
+    assert "Effect on the methods" in (written.folder / "difference.md").read_text()
+
+
+METHOD = "bow-sklearn"  # it ranks all codes, those too that share no word with the query
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.nightly
+@pytest.mark.usefixtures("engine")
+def test_unjudged_results_are_judged_once_and_scored_again(
+    folder: Path, prefect_server: str
+) -> None:
+    cases = {name: CASES[name] for name in ("clear_match", "clear_non_match")}
+    with ScriptedServer(script(cases)) as model:
+        world = World(folder, environment(model.base_url, PREFECT_API_URL=prefect_server))
+        world.write(list(cases.values()))
+        first = world.run("benchmark", "--method", METHOD)
+        assert first.returncode == 0, first.stdout
+        assert len(model.calls) == 2
+
+        options = ["--benchmark", str(world.output / "jsonl-agents"), "--method", METHOD]
+        options.append("--annotate-unjudged")
+        some = world.run_on_folder("leaderboard", *options, "--set", "reannotation.pairs=1")
+        assert len(model.calls) == 3, some.stdout
+        all_of_them = world.run_on_folder("leaderboard", *options)
+        assert len(model.calls) == 4, "each unjudged pair is sent once"
+    with_both = {case.query: {other.code for other in cases.values()} for case in cases.values()}
+    sent = {(call["query"], call["code"]) for call in model.calls}
+    assert sent == {(query, code) for query, codes in with_both.items() for code in codes}
+    for run, judged in ((some, "0.750"), (all_of_them, "1.000")):
+        assert run.returncode == 0, run.stdout
+        rows = [line.split() for line in run.stdout.splitlines()]
+        scored = [row for row in rows if row[:2] == ["a", METHOD] and len(row) > 9]  # not speeds
+        shares = [row[-1] for row in scored]
+        assert shares == ["0.500", judged], run.stdout
+    _the_next_version_has_the_new_labels(world)
+    page = next((world.output / "leaderboards").glob("*/leaderboard.html")).read_text()
+    assert "Scores after they were judged" in page
+
+
+def _the_next_version_has_the_new_labels(world: World) -> None:
+    old, version = world.output / "jsonl-agents", world.folder / "second"
+    published = world.run("publish", "--output", str(version))
+    assert published.returncode == 0, published.stdout
+    new = version / "jsonl-agents"
+    first, second = read_benchmark(old), read_benchmark(new)
+    assert (len(first.labels), len(second.labels)) == (2, 4)
+    assert {label.origin for label in second.labels} == {first.label_origin}
+    assert len(second.evidence) == 4, "each label has its evidence"
+    change = difference(first, second)
+    assert (len(change.pairs_added), change.pairs_removed, change.kept) == (2, (), 2)
+    assert (change.flips, change.recipe) == ((), {})

@@ -15,7 +15,7 @@ from prefect.server.schemas.schedules import CronSchedule
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.deployed import DEPLOYMENTS
-from tests.flows.world import YES, Case, World, additions, environment
+from tests.flows.world import YES, Case, World, additions, reading_world
 from tests.prefect_api import ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
@@ -52,17 +52,11 @@ def model() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def world(folder: Path, model: ScriptedServer, prefect_server: str) -> World:
-    env = environment(
-        model.base_url,
-        PREFECT_API_URL=prefect_server,
-        COSQA_FOLDER=str(folder),
-        COSQA_LLM__MODEL="openai/gpt-4o-mini",
-        COSQA_ANNOTATION__CONFIGURATION="single",
-        COSQA_ANNOTATION__IN_FLIGHT="1",
-    )
+    more = {"COSQA_LLM__MODEL": "openai/gpt-4o-mini", "COSQA_ANNOTATION__IN_FLIGHT": "1"}
+    more |= {"COSQA_FOLDER": str(folder)}
     (folder / "cosqa.toml").write_text(SETTINGS, "utf-8")
     (folder / "night.py").write_text(NIGHT, "utf-8")
-    return World(folder, env)
+    return reading_world(folder, model.base_url, prefect_server, **more)
 
 
 def night(world: World, cases: list[Case]) -> dict[str, tuple[str, str]]:

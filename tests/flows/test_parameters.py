@@ -1,6 +1,6 @@
 """Laws of flows' parameters: no key in forms, in stored parameters, or in Prefect's database.
 
-Covers `flows.runtime.runs`, `flows.runtime.runs`.
+Covers `flows.runtime.runs`.
 """
 
 import os
@@ -27,17 +27,12 @@ from flows.leaderboard import leaderboard
 from flows.runtime.runs import subject_of
 from flows.study import compare_annotators
 from infra.errors import SettingsError
-from infra.settings import (
-    EvaluationSettings,
-    LanguageModelSettings,
-    PublishSettings,
-    Settings,
-    StoreSettings,
-)
+from infra.settings import LanguageModelSettings, Settings
 from tasks.benchmarks import write_benchmark
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.preflight import check_annotators, check_inputs
 from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.flows.world import settings_in
 from tests.tasks.reports.cases import benchmark as toy
 
 
@@ -47,13 +42,8 @@ def all_flows() -> dict[str, Flow[..., Any]]:
     return {flow.name: flow for flow in values if isinstance(flow, Flow)}
 
 
-def settings_in(folder: Path, **llm: Any) -> Settings:
-    return Settings(
-        store=StoreSettings(folder=folder / "store"),
-        publish=PublishSettings(folder=folder / "out"),
-        evaluation=EvaluationSettings(methods=("bm25",), depth=10),
-        llm=LanguageModelSettings(**llm),
-    )
+def settings_of(folder: Path, **llm: Any) -> Settings:
+    return settings_in(folder, "bm25", llm=llm)
 
 
 def test_no_flow_has_a_secret_in_its_form() -> None:
@@ -98,7 +88,7 @@ def test_the_server_refuses_a_run_with_a_key_before_it_stores_it() -> None:
 @pytest.mark.usefixtures("prefect_server")
 def test_a_run_with_a_key_leaves_no_trace_of_it_with_prefect(tmp_path: Path) -> None:
     write_benchmark(toy(), tmp_path / "benchmark")
-    settings = settings_in(tmp_path, model="openai/m", api_key=SecretStr(KEY))
+    settings = settings_of(tmp_path, model="openai/m", api_key=SecretStr(KEY))
     state = leaderboard(tmp_path / "benchmark", settings=settings, return_state=True)
     assert state.is_completed()
     assert state.state_details.flow_run_id
@@ -129,15 +119,15 @@ def test_the_key_is_read_from_a_prefect_block_unless_the_settings_have_one(
 ) -> None:
     write_benchmark(toy(), tmp_path / "benchmark")
     check = partial(check_comparison, benchmarks=[tmp_path / "benchmark"])
-    ready = check_inputs(settings_in(tmp_path, api_key_block=block), check)
+    ready = check_inputs(settings_of(tmp_path, api_key_block=block), check)
     assert ready.settings.llm.api_key == SecretStr(KEY)
-    given = settings_in(tmp_path, api_key_block=block, api_key=SecretStr("given"))
+    given = settings_of(tmp_path, api_key_block=block, api_key=SecretStr("given"))
     assert check_inputs(given, check).settings.llm.api_key == SecretStr("given")
 
 
 def test_annotators_that_are_compared_have_the_key_of_the_block(tmp_path: Path, block: str) -> None:
     with ScriptedServer([]) as server:
-        settings = settings_in(tmp_path, api_key_block=block, base_url=server.base_url)
+        settings = settings_of(tmp_path, api_key_block=block, base_url=server.base_url)
         ready = check_inputs(settings, lambda _: None)
         found = check_annotators(ready, ["openai/m", "openai/n"], ["single", "arbiter"])
     assert [(asked.llm.model, asked.annotation.configuration) for asked, _ in found] == [
@@ -152,7 +142,7 @@ def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    settings = settings_in(tmp_path)
+    settings = settings_of(tmp_path)
     truth = tmp_path / "missing.jsonl"
     models = ["recorded/stdlib-sample", "openai/gpt-4o-mini"]
     with pytest.raises(SettingsError, match="openai/gpt-4o-mini needs a key"):
@@ -163,5 +153,5 @@ def test_annotators_that_cannot_be_asked_are_refused_before_any_of_them_judges(
 def test_a_block_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no Secret block 'absent'"):
         check_inputs(
-            settings_in(tmp_path, api_key_block="absent"), partial(check_comparison, benchmarks=[])
+            settings_of(tmp_path, api_key_block="absent"), partial(check_comparison, benchmarks=[])
         )

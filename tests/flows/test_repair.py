@@ -17,7 +17,7 @@ from tasks.benchmarks import qrels_of
 from tasks.inputs.formats import read
 from tasks.metrics import Qrels, evaluate, mean
 from tasks.ranking.methods import Ranker, VectorSource
-from tests.fakes.faulty_benchmark import FaultyBenchmark, faulty_benchmark
+from tests.fakes.benchmarks import FaultyBenchmark, faulty_benchmark
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.world import COSQA, Finished, World, environment
 from tests.flows.world import read as judged

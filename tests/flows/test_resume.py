@@ -1,26 +1,35 @@
-"""The law of resumption: after a kill in any stage, the same command continues the run.
+"""Laws of resumption: after a kill or a Ctrl-C in any stage, the same command goes on.
 
-Covers `flows.runtime.prefect_server`, `tasks.runtime.progress`, `tasks.runtime.progress`.
+Covers `flows.cli.main`, `flows.runtime.prefect_server`, `tasks.runtime.progress`,
+`tasks.runtime.progress`.
 """
 
+import fcntl
 import json
+import os
+import pty
+import select
+import signal
+import sqlite3
+import subprocess
+import termios
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES, script
-from tests.flows.world import World, environment, stored_items
+from tests.flows.world import World, additions, environment, read, reading_world, rule, stored_items
+from tests.processes import still_running
 
-pytestmark = [
-    pytest.mark.docker,
-    pytest.mark.nightly,
-    pytest.mark.slow(200),
-    pytest.mark.usefixtures("engine"),
-]
+pytestmark = [pytest.mark.slow(200), pytest.mark.nightly]
+
 
 SETTLED = {
     name: case
@@ -65,19 +74,15 @@ def request_counts(model: ScriptedServer) -> Counter[tuple[str, str]]:
     return Counter((call["role"], json.dumps(call["messages"])) for call in model.calls)
 
 
+@pytest.mark.docker
+@pytest.mark.usefixtures("engine")
 def test_a_killed_run_continues_without_losing_or_repeating_work(
     folder: Path, prefect_server: str
 ) -> None:
     with ScriptedServer([slowly(rule) for rule in script(SETTLED)]) as model:
-        world = World(
-            folder,
-            environment(
-                model.base_url,
-                PREFECT_API_URL=prefect_server,
-                COSQA_ENCODER__SHARD_SIZE="2",
-                COSQA_ANNOTATION__IN_FLIGHT="2",
-            ),
-        )
+        more = {"COSQA_ENCODER__SHARD_SIZE": "2", "COSQA_ANNOTATION__IN_FLIGHT": "2"}
+        env = environment(model.base_url, PREFECT_API_URL=prefect_server, **more)
+        world = World(folder, env)
         world.write(list(SETTLED.values()))
 
         for name, is_reached in EVERY_STAGE.items():
@@ -116,3 +121,153 @@ def test_a_killed_run_continues_without_losing_or_repeating_work(
         "report.html",
     ]
     assert world.all_have_ended()
+
+
+LIMIT_S = 5.0
+JUDGED, EMBEDDED_ON_RAY = 24, 240
+ADDITIONS = additions(EMBEDDED_ON_RAY)
+ON_RAY = ("to embed", "texts embedded")
+(REPLY,) = read("answers")["steps"]
+SLOWLY = rule("exact_judge", REPLY | {"delay_s": 1})
+
+
+class Terminal:
+    """A command in a terminal of its own, whose foreground it has.
+
+    Args:
+        command: The command line.
+        world: Its environment and folder.
+    """
+
+    def __init__(self, command: list[str], world: World) -> None:
+        self._screen, theirs = pty.openpty()
+        self.shown = ""
+
+        def take_terminal() -> None:
+            os.setsid()
+            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(
+            command, env=world.env, cwd=world.folder, stdin=theirs, stdout=theirs, stderr=theirs,
+            preexec_fn=take_terminal,  # noqa: PLW1509 - Popen has no other way to it
+        )  # fmt: skip
+        os.close(theirs)
+
+    def read(self, timeout_s: float = 0.1) -> None:
+        """Read what there is to read."""
+        while select.select([self._screen], [], [], timeout_s)[0]:
+            try:
+                self.shown += os.read(self._screen, 65_536).decode(errors="replace")
+            except OSError:  # nobody writes there any more
+                return
+
+    def until(self, is_so: Callable[[str], object]) -> None:
+        """Read until something is shown, or is so elsewhere."""
+        deadline = time.monotonic() + 300
+        while not is_so(self.shown):
+            assert self.process.poll() is None, self.shown
+            assert time.monotonic() < deadline, self.shown
+            self.read()
+
+    def press_ctrl_c(self) -> None:
+        os.write(self._screen, b"\x03")
+
+    def end(self) -> tuple[int, float]:
+        """Return the exit status, and the seconds until then."""
+        began = time.monotonic()
+        while self.process.poll() is None:
+            assert time.monotonic() - began < 600, self.shown
+            self.read()
+        self.read()
+        return self.process.returncode, time.monotonic() - began
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._screen)
+
+
+@pytest.fixture
+def model() -> Iterator[ScriptedServer]:
+    with ScriptedServer([SLOWLY]) as server:
+        yield server
+
+
+def stopped(world: World, command: str, by: str, is_reached: Callable[[str, int], object]) -> str:
+    """Stop the command where it is reached; return what it has shown."""
+    terminal = Terminal(world.command(command), world)
+    try:
+        terminal.until(lambda shown: is_reached(shown, terminal.process.pid))
+        family = psutil.Process(terminal.process.pid).children(recursive=True)
+        if by == "ctrl-c":
+            terminal.press_ctrl_c()
+        else:
+            os.killpg(terminal.process.pid, signal.SIGTERM)
+        status, seconds = terminal.end()
+    finally:
+        terminal.close()
+    print(terminal.shown, f"\nended in {seconds:.1f} s")
+    assert status == 130
+    assert seconds < LIMIT_S
+    assert still_running(family, 240) == []
+    return terminal.shown
+
+
+def assert_cancelled(home: Path) -> None:
+    """The run is cancelled, and nothing in it runs or has crashed."""
+    (file,) = home.glob("cosqa-*.db")
+    with closing(sqlite3.connect(file)) as database:
+        runs = database.execute(
+            "SELECT state_type FROM flow_run WHERE parent_task_run_id IS NULL"
+        ).fetchall()
+        tasks = database.execute(
+            "SELECT task_run.state_type, task_run.name FROM task_run JOIN flow_run "
+            "ON flow_run.id = flow_run_id WHERE parent_task_run_id IS NULL"
+        ).fetchall()
+    assert runs == [("CANCELLED",)]
+    assert {state for state, _ in tasks} <= {"COMPLETED", "CANCELLED"}, tasks
+
+
+@pytest.mark.parametrize(
+    ("moment", "ends"),
+    [
+        ("start", "ctrl-c"),
+        ("items read from", "ctrl-c"),
+        ("to embed", "ctrl-c"),
+        ("to embed", "sigterm"),
+        ("texts embedded", "ctrl-c"),
+        ("judging", "ctrl-c"),
+        ("judging", "sigterm"),
+        ("is written: ", "ctrl-c"),
+    ],
+)
+def test_a_stopped_command_ends_in_seconds_and_goes_on_when_it_is_given_again(
+    folder: Path, model: ScriptedServer, moment: str, ends: str
+) -> None:
+    more = {"COSQA_ANNOTATION__IN_FLIGHT": "4", "PREFECT_LOGGING_LEVEL": "INFO"}
+    world = reading_world(folder, model.base_url, **more)
+    command, added = (
+        ("collect", ADDITIONS) if moment in ON_RAY else ("benchmark", ADDITIONS[:JUDGED])
+    )
+    world.write(added)
+
+    def is_reached(shown: str, command: int) -> object:
+        if moment == "start":
+            return psutil.Process(command).children()
+        return model.calls if moment == "judging" else moment in shown
+
+    shown = stopped(world, command, ends, is_reached)
+    if moment != "start":
+        assert_cancelled(folder / "prefect")
+    assert "stopped: what is finished is kept; the same command goes on" in shown
+    assert "Traceback" not in shown
+    model.follow([rule("exact_judge", REPLY)])
+    again = world.run_alone(command)
+    assert again.returncode == 0, again.stdout[-5000:]
+    if moment == "judging":
+        assert len(model.calls) == len(added), (
+            "what was on the wire is kept: nothing is asked twice"
+        )
+    if command == "benchmark":
+        judged = world.rows("SELECT status, count(*) FROM annotations GROUP BY 1")
+        assert judged == [("labelled", len(added))]

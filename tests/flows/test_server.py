@@ -1,32 +1,53 @@
-"""The law of `cosqa server`: it serves and runs the deployments, and leaves nothing when it ends.
+"""Laws of `cosqa server`: it serves and runs the deployments, and leaves nothing when it ends.
 
-Its folder may be a stranger's: no module in it runs.
+Its folder may be a stranger's: no module in it runs. Its automations act for runs whose process is
+gone.
 
 Covers `flows.cli.server`, `flows.runtime.runs`.
 """
 
+import os
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import psutil
 import pytest
+import yaml
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.client.schemas.sorting import FlowRunSort
+from prefect.events.schemas.automations import AutomationCore
+from prefect.settings import PREFECT_HOME, temporary_settings
+from prefect.states import Crashed
 
+from flows.runtime.prefect_server import (
+    api_address,
+    await_server,
+    is_private,
+    server_process,
+    settings_of_server,
+    using_server,
+)
 from infra.settings import StoreSettings
 from infra.store import open_database
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.deployed import DEPLOYMENTS
-from tests.flows.hostile_folder import lay_modules, names_run
 from tests.flows.runtime.test_command_run import Command
-from tests.flows.world import COSQA, World, additions, environment
+from tests.flows.test_untrusted import lay_modules, names_run
+from tests.flows.world import COSQA, additions, reading_world
 from tests.ports import free_port
-from tests.prefect_api import ask
+from tests.prefect_api import ask, lay_database
 from tests.processes import still_running
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow(100)
 
@@ -99,19 +120,13 @@ class Served:
 
 @pytest.fixture
 def served(tmp_path: Path, agreeing: ScriptedServer) -> Iterator[Served]:
-    world = World(tmp_path / "work", {})
+    more = {"PREFECT_WORKER_QUERY_SECONDS": "2", "OTHER_PROVIDER_API_KEY": SECRET}
+    home = str(tmp_path / "prefect")
+    world = reading_world(tmp_path / "work", agreeing.base_url, PREFECT_HOME=home, **more)
     world.write(CASES, labels=False)
     (world.folder / "cosqa.toml").write_text(TOML)
     mark = lay_modules(world.folder)
-    env = environment(
-        agreeing.base_url,
-        PREFECT_HOME=str(tmp_path / "prefect"),
-        PREFECT_WORKER_QUERY_SECONDS="2",
-        COSQA_ANNOTATION__CONFIGURATION="single",
-        OTHER_PROVIDER_API_KEY=SECRET,
-    )
-    env.pop("PREFECT_API_URL", None)
-    server = Served(world.folder, env)
+    server = Served(world.folder, world.env)
     yield server
     if server.process.poll() is None:  # a test has failed
         server.process.send_signal(signal.SIGINT)
@@ -120,9 +135,7 @@ def served(tmp_path: Path, agreeing: ScriptedServer) -> Iterator[Served]:
 
 
 @pytest.mark.exhaustive
-def test_deployments_are_served_and_run_and_nothing_outlives_the_server(
-    served: Served,
-) -> None:
+def test_deployments_are_served_and_run_and_nothing_outlives_the_server(served: Served) -> None:
     found = {each["name"]: each for each in served.post("deployments/filter", {})}
     assert found.keys() == DEPLOYMENTS.keys()
     for name, each in DEPLOYMENTS.items():
@@ -196,3 +209,71 @@ def test_when_the_worker_ends_all_ends_with_a_message(served: Served) -> None:
     assert served.process.wait(60) != 0
     assert "the worker ended with status -9" in served.log.read_text()
     assert still_running(left, 60) == []
+
+
+CANCELLED = StateType.CANCELLED
+FILE = Path(__file__).parents[2] / "infra" / "deploy" / "automations.yaml"
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[SyncPrefectClient]:
+    """Return a client of a server that lasts: a private one runs no automation."""
+    auth = "cosqa:of-a-test"
+    with ExitStack() as stack:
+        lay_database(tmp_path)
+        stack.enter_context(temporary_settings({PREFECT_HOME: tmp_path}))
+        bound = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = bound.getsockname()[1]
+        server = server_process(
+            bound, {**os.environ, "PREFECT_HOME": str(tmp_path), **settings_of_server(port, auth)}
+        )
+        stack.callback(server.wait)
+        stack.callback(server.terminate)
+        await_server(server, lambda: is_private(port, auth))
+        stack.enter_context(using_server(api_address(port), auth))
+        yield stack.enter_context(get_client(sync_client=True))
+
+
+@pytest.mark.exhaustive
+def test_a_crashed_run_is_started_again_with_its_input_and_only_once(
+    client: SyncPrefectClient,
+) -> None:
+    for former in client.read_automations():
+        client.delete_automation(former.id)
+    _, end, restart = yaml.safe_load(FILE.read_text("utf-8"))["automations"]
+    created = [
+        client.create_automation(AutomationCore.model_validate(each)) for each in (end, restart)
+    ]
+    flow_id = client.create_flow_from_name("crashes")
+    ours, other, theirs = (
+        client.create_deployment(flow_id, name, tags=tags)
+        for name, tags in (("ours", ["cosqa"]), ("other", ["cosqa"]), ("theirs", ["theirs"]))
+    )
+
+    def runs(deployment: UUID) -> list[FlowRun]:
+        chosen = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
+        return client.read_flow_runs(
+            deployment_filter=chosen, sort=FlowRunSort.EXPECTED_START_TIME_ASC
+        )
+
+    def crash(deployment: UUID, answers: dict[str, Any]) -> None:
+        started = client.create_flow_run_from_deployment(deployment, parameters=answers)
+        client.set_flow_run_state(started.id, Crashed(), force=True)
+
+    answers = {"path": 'a "quoted" {{ path }}', "top_k": 5, "encoders": ["minilm"]}
+    try:
+        crash(ours, answers)
+        until(lambda: len(runs(ours)) == 2)
+        assert [run.parameters for run in runs(ours)] == [answers, answers]
+        client.set_flow_run_state(runs(ours)[1].id, Crashed(), force=True)
+        crash(theirs, {})
+        crash(other, {})
+        until(lambda: len(runs(other)) == 2)
+        assert (len(runs(ours)), len(runs(theirs))) == (2, 1)
+        # The type for which Prefect's server, where it is no private one, ends tasks and subflows.
+        until(lambda: all(run.state_type == CANCELLED for run in runs(ours)))
+        assert {run.state_name for run in runs(ours)} == {"Crashed and ended"}
+        assert [run.state_name for run in runs(theirs)] == ["Crashed"]
+    finally:
+        for each in created:
+            client.delete_automation(each)

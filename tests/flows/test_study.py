@@ -1,6 +1,6 @@
 """A study from end to end: real runs of the agents, then the papers' figures of what is stored.
 
-Covers `flows.study`, `tasks.stages.study.report`, `tasks.stages.study.report`.
+Covers `flows.study`, `tasks.stages.study.report`.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from tasks.reports.study import Line, StudySection
 from tasks.stages.study.report import read_report
 from tests.fakes.llm_server import ScriptedServer
 from tests.flows.cases import CASES
-from tests.flows.world import Case, World, environment, read
+from tests.flows.world import World, read, reading_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
@@ -38,19 +38,11 @@ def problems(world: World) -> dict[str, str]:
 def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
     folder: Path, prefect_server: str
 ) -> None:
-    cases = [
-        Case(CASES[name].query, CASES[name].code, (answers(number),))
-        for number, name in enumerate(NAMES)
-    ]
-    rules = [each | {"query": case.query} for case in cases for each in case.rules]
+    cases = [CASES[name] for name in NAMES]
+    verdicts = ("answers", "does_not_answer", "answers")
+    rules = [read(each) | {"query": case.query} for case, each in zip(cases, verdicts, strict=True)]
     with ScriptedServer(rules) as model:
-        env = environment(
-            model.base_url,
-            PREFECT_API_URL=prefect_server,
-            COSQA_ANNOTATION__CONFIGURATION="single",
-            PYTHONPATH=str(ROOT),
-        )
-        world = World(folder, env)
+        world = reading_world(folder, model.base_url, prefect_server, PYTHONPATH=str(ROOT))
         world.write(cases, labels=False)
         assert world.run("benchmark", "--top-k", "2").returncode == 0
         done = world.run("study", "--top-k", "2")
@@ -72,18 +64,12 @@ def test_what_can_be_computed_is_and_the_rest_says_what_it_needs(
     assert "study.html" in done.stdout
 
 
-def answers(number: int) -> dict[str, object]:
-    verdict = "does_not_answer" if number == 1 else "answers"
-    return read(verdict)
-
-
 def test_without_labels_some_tables_are_given_and_no_model_is_needed(
     folder: Path, prefect_server: str
 ) -> None:
-    env = environment("", PREFECT_API_URL=prefect_server, PYTHONPATH=str(ROOT))
-    world = World(folder, {k: v for k, v in env.items() if not k.startswith("COSQA_LLM__")})
+    world = reading_world(folder, "", prefect_server, PYTHONPATH=str(ROOT))
+    world.env = {k: v for k, v in world.env.items() if not k.startswith("COSQA_LLM__")}
     world.write([CASES["clear_match"], CASES["clear_non_match"]])
-    world.env["COSQA_ANNOTATION__CONFIGURATION"] = "single"
     assert world.run("collect").returncode == 0
     without = world.run("study")
     assert without.returncode == 0, without.stdout

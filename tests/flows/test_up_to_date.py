@@ -12,7 +12,7 @@ from infra.settings import load_settings
 from tasks.stages.preflight import check_inputs
 from tasks.stages.up_to_date import found_done
 from tests.fakes.llm_server import ScriptedServer
-from tests.flows.world import YES, World, additions, environment
+from tests.flows.world import YES, World, additions, reading_world
 
 pytestmark = [pytest.mark.slow(90), pytest.mark.nightly]
 
@@ -40,9 +40,7 @@ def test_what_was_done_is_not_done_again_and_what_was_not_is(
     tmp_path: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with ScriptedServer([YES]) as model:
-        single = {"COSQA_ANNOTATION__CONFIGURATION": "single"}
-        env = environment(model.base_url, PREFECT_API_URL=prefect_server, **single)
-        world = World(tmp_path, env)
+        world = reading_world(tmp_path, model.base_url, prefect_server)
         world.write(CASES)
         monkeypatch.chdir(tmp_path)
         assert idle(world, monkeypatch) == set(), "nothing is collected"

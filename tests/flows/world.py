@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from infra.settings import StoreSettings
+from infra.settings import Settings, StoreSettings
 from infra.store import Database, open_database
 from tests.fakes.llm_server import KEY
-from tests.fakes.vectors import read_vectors
+from tests.fakes.stores import read_vectors
 from tests.flows.command_process import CommandProcess
 from tests.prefect_api import lay_database
 from tests.processes import still_running
@@ -67,8 +67,7 @@ def commanded(commands: str) -> dict[str, Any]:
 def read(verdict: str) -> dict[str, Any]:
     """Return the rule of the single model that reads."""
     return rule(
-        "exact_judge",
-        {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}},
+        "exact_judge", {"reply": {"asked": "as scripted", "deviations": "none", "verdict": verdict}}
     )
 
 
@@ -222,12 +221,30 @@ def stored_items(database: Database) -> list[tuple[str, str, str]]:
     ]
 
 
+def settings_in(folder: Path, *methods: str, **sections: object) -> Settings:
+    """Return settings of a store and an output folder below a folder, and of other sections."""
+    folders = {"store": {"folder": folder / "store"}, "publish": {"folder": folder / "out"}}
+    return Settings.model_validate(
+        {**folders, "evaluation": {"methods": methods, "depth": 30}, **sections}
+    )
+
+
 def bare_world(folder: Path) -> "World":
     """Return a world in which nothing is set, as that of a user's first command."""
     named = ("COSQA_", "PREFECT_")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(named)}
     home = {"PREFECT_HOME": str(folder / "prefect"), "NO_COLOR": "1", "COLUMNS": "200"}
     return World(folder, clean | home)
+
+
+def reading_world(folder: Path, base_url: str, server: str = "", **more: str) -> World:
+    """Return a world in which a single model reads, with a Prefect server or a home for its own."""
+    own = {"PREFECT_API_URL": server} if server else {"PREFECT_HOME": str(folder / "prefect")}
+    single = {"COSQA_ANNOTATION__CONFIGURATION": "single"}
+    env = environment(base_url, **{**single, **own, **more})
+    if not server:
+        env.pop("PREFECT_API_URL", None)
+    return World(folder, env)
 
 
 def environment(base_url: str, **more: str) -> dict[str, str]:

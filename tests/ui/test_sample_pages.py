@@ -12,19 +12,12 @@ import pytest
 from tests.flows.world import COSQA, bare_world
 from tests.ui.pages import opened
 
-pytestmark = [
-    pytest.mark.nightly,
-    pytest.mark.browser,
-    pytest.mark.docker,
-    pytest.mark.slow(300),
-]
+pytestmark = [pytest.mark.nightly, pytest.mark.browser, pytest.mark.docker, pytest.mark.slow(300)]
 
 _EXPORT = "cosqa-benchmarks/stdlib-sample-agents"
 
 
-def test_the_sample_s_report_leaderboard_and_pairs_can_be_looked_at(
-    tmp_path: Path,
-) -> None:
+def test_the_sample_s_report_leaderboard_and_pairs_can_be_looked_at(tmp_path: Path) -> None:
     world = bare_world(tmp_path)
     for words in (
         ("benchmark",),

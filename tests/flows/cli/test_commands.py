@@ -305,6 +305,7 @@ def test_any_setting_can_be_given() -> None:
         ({"sets": ["annotation.rounds"]}, "--set annotation.rounds has no value"),
         ({"sets": ["rounds=3"]}, "write --set SECTION.KEY=VALUE"),
         ({"sets": ["annotation.rounds=0"]}, r"annotation.rounds = 0 \(command line\): must be"),
+        ({"top_k": 1_001}, r"search.top_k = 1001 \(command line\): must be .* 1 to 1000"),
         ({"sets": ["annotation.round=1"]}, r"did you mean annotation.rounds\?"),
         ({"sets": ["sauce.x=1"]}, "is no section"),
         ({"sets": ["llm.api_key=k"]}, "set COSQA_LLM__API_KEY"),

@@ -200,9 +200,7 @@ def test_sections_that_are_not_printed_are_named(capsys: pytest.CaptureFixture[s
     )
 
 
-def test_blocks_of_a_report_are_printed_as_text_that_is_obeyed_by_nothing(
-    printed: Printed,
-) -> None:
+def test_blocks_of_a_report_are_printed_as_text_that_is_obeyed_by_nothing(printed: Printed) -> None:
     lines = printed(
         10_000,
         Paragraph(("a heading", Span("badge", "open")), "h4"),

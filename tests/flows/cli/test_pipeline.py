@@ -28,10 +28,7 @@ from tasks.runtime.checked import check
 from tasks.runtime.input_checks import check_source
 from tasks.sources import open_source, sources
 from tasks.stages.generate.write import verifying_committee
-from tasks.stages.preflight import (
-    check_agents,
-    check_annotators,
-)
+from tasks.stages.preflight import check_agents, check_annotators
 from tasks.stages.report import WrittenReport
 from tests.fakes.llm_server import KEY, ScriptedServer
 from tests.flows.published_files import standard_library, write_codesearchnet
@@ -321,6 +318,7 @@ def test_code_without_licences_is_judged_for_private_use_alone(
     [
         ("openai/", "names a provider and no model"), ("gpt4", "no provider is known for it"),
         ("openrouter/", "names a provider and no model"),
+        ("unknown/model", "unknown/model"),
     ],
 )  # fmt: skip
 def test_the_name_of_a_model_is_checked_before_anything_is_read(
@@ -348,7 +346,7 @@ def test_a_model_that_does_not_answer_is_told_before_a_server_starts(
     assert "an address begins with http:// or https://" in told("benchmark", *source)
 
 
-@pytest.mark.usefixtures("no_server", "answering_model")
+@pytest.mark.usefixtures("no_server", "answering_model", "benchmark")
 @pytest.mark.parametrize(
     "command", [("repair", "beir"), ("leaderboard", "--benchmark", "beir", "--annotate-unjudged")]
 )
@@ -356,13 +354,6 @@ def test_who_judges_a_benchmark_is_asked_before_a_server_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "beir" / "qrels").mkdir(parents=True)
-    for file, text in {
-        "corpus.jsonl": '{"_id": "c", "text": "def f(x): return x"}',
-        "queries.jsonl": '{"_id": "q", "text": "give x"}',
-        "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\tc\t1",
-    }.items():
-        (tmp_path / "beir" / file).write_text(f"{text}\n")
     monkeypatch.setenv("COSQA_LLM__API_KEY", "wrong")
     assert "refused the request (401: " in told(*command, "--method", "bm25", *NAMED)
 
@@ -529,7 +520,9 @@ def test_an_engine_that_is_away_is_told_before_a_server_starts(
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     options = ("--source", "jsonl", "--path", str(tmp_path), "--store", str(settings.store.folder))
-    assert "EngineUnavailableError" in told("benchmark", *options, *NAMED)
+    refused = told("benchmark", *options, *NAMED)
+    assert "EngineUnavailableError" in refused
+    assert "ensure_engine.sh" in refused
 
 
 def test_to_find_that_nothing_is_left_to_do_takes_no_import_of_prefect() -> None:

@@ -51,9 +51,7 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["--source", "jsonl", "--path", str(tmp_path), "--store", str(store)]
 
 
-def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost(
-    options: list[str],
-) -> None:
+def test_a_plan_shows_pairs_by_reason_and_what_they_may_cost(options: list[str]) -> None:
     done = CliRunner().invoke(app, ["annotate", "--plan", "--model", "openai/gpt-4o", *options])
     assert done.exit_code == 0, done.output
     assert "3 of 3 pending pairs of jsonl: new queries 3" in done.output

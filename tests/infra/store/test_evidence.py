@@ -17,7 +17,7 @@ from infra.store.evidence import EvidenceSelection, count_evidence, read_evidenc
 from infra.store.labels import CurrentLabels, decide_labels
 from tasks.stages.answers import StoredAnnotations
 from tasks.statistics.agreement import majority
-from tests.fakes.labels import labels_by
+from tests.fakes.stores import labels_by
 from tests.infra.store.test_store import held_by_another_process
 from tests.tasks.stages.generate.world import (
     CODES,

@@ -19,7 +19,7 @@ from infra.store.evidence import EvidenceSelection
 from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import Coverage, CurrentLabels, decide_labels
 from tasks.stages.answers import StoredAnnotations
-from tests.fakes.labels import labels_by
+from tests.fakes.stores import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
 
 RECIPES = ("r1", "r2", "r3", "r4")

@@ -1,7 +1,7 @@
 """Laws of the artifact store.
 
-Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
-``generated``, ``versions``, ``annotation_writer``, ``connections``, ``layout``.
+Covers `infra.store`: ``annotations``benchmarks``candidates``corpus``database``,
+``generated``versions``annotation_writer``connections``layout``.
 """
 
 import hashlib
@@ -43,9 +43,7 @@ from infra.store import (
 )
 from infra.store.database_file import SCHEMA, SCHEMA_VERSION
 from infra.store.figures import label_figures
-from tests.fakes.candidates import load_candidates
-from tests.fakes.labels import labels_by
-from tests.fakes.stores import empty_store
+from tests.fakes.stores import empty_store, labels_by, load_candidates
 
 SEARCH, OTHER, RECIPE, BENCHMARK = SearchId("s"), SearchId("t"), RecipeId("r"), BenchmarkId("x")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")

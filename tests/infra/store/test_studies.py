@@ -28,8 +28,7 @@ from infra.store import (
 from infra.store.benchmarks import Evaluation, GroupMean
 from infra.subsets import Draw
 from infra.summaries import PairCost, ProgramCounts, RankCounts
-from tests.fakes.labels import labels_by
-from tests.fakes.stores import empty_store, store_like
+from tests.fakes.stores import empty_store, labels_by, store_like
 
 SEARCH, RECIPE, BENCHMARK = SearchId("s"), RecipeId("r"), BenchmarkId("b")
 LABELS = labels_by(SEARCH, [RECIPE])

@@ -25,8 +25,7 @@ from infra.store.vectors import (
 )
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tests.fakes.small_disk import small_disk
-from tests.fakes.stores import store_like
-from tests.fakes.vectors import add_file, read_vectors
+from tests.fakes.stores import add_file, read_vectors, store_like
 
 CODES = tuple(Code.of(f"def f{n}(x):\n    return x + {n}") for n in range(6))
 CODE_IDS = sorted(code.code_id for code in CODES)

@@ -23,8 +23,7 @@ from tasks.benchmarks import write_benchmark, write_run
 from tasks.benchmarks.rows import Rows
 from tasks.benchmarks.runs import NOTHING, Numbering, Rankings, _refuse_sparse, numbered
 from tasks.benchmarks.trec import parted_scores
-from tests.fakes.benchmarks import CODES, QUERIES, people_benchmark
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import CODES, QUERIES, people_benchmark, rank_scores
 from tests.tasks.metrics.cases import random_case
 
 ROWS = Rows.of(Code, CODES)

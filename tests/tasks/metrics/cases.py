@@ -3,7 +3,7 @@
 import numpy as np
 
 from tasks.benchmarks.runs import Rankings
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import rank_scores
 
 CODES = [f"c{n:02}" for n in range(30)]
 Qrels = dict[str, dict[str, int]]

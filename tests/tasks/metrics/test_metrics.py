@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from infra.errors import UnknownNameError
 from tasks.benchmarks.runs import NOTHING, Rankings, rank_rows, rankings_of
 from tasks.metrics import STANDARD, JudgedLists, Variant, evaluate, metrics
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import rank_scores
 from tests.tasks.metrics.cases import CODES, Qrels, Run, as_run, random_case
 from tests.tasks.metrics.test_conformance import NAMES
 

@@ -23,10 +23,8 @@ from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan, plan_document
 from tasks.reports.run import report_document
 from tasks.statistics.intervals import Interval
-from tests.fakes.benchmarks import SOURCE, people_benchmark
-from tests.fakes.estimations import estimation_report
-from tests.fakes.kape_study import kape_report
-from tests.fakes.rankings import rank_scores
+from tests.fakes.benchmarks import SOURCE, people_benchmark, rank_scores
+from tests.fakes.estimations import estimation_report, kape_report
 from tests.fakes.reports import hostile_judgement, hostile_report
 
 QUERIES = tuple(Query.of(f"query number {n}") for n in range(20))

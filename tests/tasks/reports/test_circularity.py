@@ -13,8 +13,8 @@ from tasks.benchmarks.runs import Rankings
 from tasks.encoders import encoders
 from tasks.reports.circularity import circularity_of, circularity_section, families
 from tasks.training.encoder import write_queries
+from tests.fakes.benchmarks import rank_scores
 from tests.fakes.checkpoints import make_checkpoint
-from tests.fakes.rankings import rank_scores
 from tests.tasks.reports.cases import benchmark, run
 
 METRIC = "NDCG@10"

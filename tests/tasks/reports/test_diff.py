@@ -27,11 +27,10 @@ from tasks.reports.diff import (
     score_changes,
 )
 from tasks.reports.render import markdown_page
-from tests.fakes.annotations import judged
 from tests.fakes.benchmarks import SOURCE
 from tests.fakes.llm_server import KEY
 from tests.fakes.sandbox import FAILED, PASSED, FakeSandbox
-from tests.fakes.word_counter import WordCounter
+from tests.fakes.word_counter import WordCounter, judged
 from tests.flows.cases import CASES
 from tests.tasks.reports.cases import AFTER, BEFORE, PAIRS, TURNED, UNDECIDED, leaderboard
 

@@ -4,7 +4,7 @@ from tasks.reports import kape as tables
 from tasks.reports.kape import KapeReport, kape_document
 from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import NONE
-from tests.fakes.kape_study import kape_report
+from tests.fakes.estimations import kape_report
 
 
 def test_every_table_has_as_many_cells_as_columns_and_a_row_for_each_method() -> None:

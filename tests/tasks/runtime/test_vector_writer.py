@@ -14,8 +14,7 @@ from tasks.encoders import EncoderSpec, Vectors
 from tasks.runtime import vector_writer
 from tasks.runtime.vector_writer import VectorWriter
 from tests.fakes.small_disk import small_disk
-from tests.fakes.stores import empty_store
-from tests.fakes.vectors import read_vectors
+from tests.fakes.stores import empty_store, read_vectors
 
 SPEC = EncoderSpec(
     name="made", model="none", revision="1", licence="MIT", source="here", dimension=4

@@ -20,9 +20,7 @@ from tasks.stages.candidates import (
     search_identity,
 )
 from tasks.stages.vectors import encoder_key
-from tests.fakes.candidates import load_candidates
-from tests.fakes.stores import store_like
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file, load_candidates, store_like
 from tests.tasks.search.test_exact import cosines, sorted_by, unit
 
 ENCODERS = ("minilm", "codebert-base")

@@ -44,7 +44,7 @@ from tasks.stages.scoring import (
     score_method,
 )
 from tasks.stages.vectors import Embedding, encoder_key
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file
 from tests.tasks.reports.cases import benchmark as toy
 
 pytestmark = pytest.mark.usefixtures("quiet")

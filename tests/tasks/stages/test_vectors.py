@@ -20,8 +20,7 @@ from tasks.runtime.progress import begin_stages, stop_stages
 from tasks.runtime.vector_writer import EmbeddedBatch
 from tasks.stages import vectors
 from tasks.stages.vectors import BenchmarkVectors, Embedding, TextVectors, encoder_key
-from tests.fakes.stores import empty_store
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file, empty_store
 
 ENCODER = encoders.names()[0]
 TEXTS = ["def f(x):\n    return x", "def g(x):\n    return x + 1"]

@@ -34,8 +34,8 @@ from tasks.stages.annotate.plan import (
     taken_pairs,
 )
 from tasks.stages.annotate.shard import judge_pairs
-from tests.fakes.labels import labels_by
 from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.fakes.stores import labels_by
 
 PAIRS = 12
 

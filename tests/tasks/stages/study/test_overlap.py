@@ -16,8 +16,7 @@ from tasks.search.scores import in_memory
 from tasks.stages.candidates import _columns
 from tasks.stages.study.overlap import overlap
 from tasks.stages.vectors import encoder_key
-from tests.fakes.stores import empty_store
-from tests.fakes.vectors import add_file
+from tests.fakes.stores import add_file, empty_store
 
 SEARCH = SearchId("s")
 INFO = SourceInfo(name="made", licence="MIT", revision="1", location="here")

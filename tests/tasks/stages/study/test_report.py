@@ -16,7 +16,7 @@ from tasks.sources.cosqa import PAIR_LABELS, RETRIEVAL_LABELS
 from tasks.stages.study.report import _mismatches, benchmark_facts, matches_of, read_annotators
 from tasks.studies import Annotator, BenchmarkFacts, Mean
 from tests.fakes.benchmarks import people_benchmark
-from tests.fakes.labels import labels_by
+from tests.fakes.stores import labels_by
 
 ASKED = tuple(Query.of(f"query {number}") for number in range(3))
 ANSWERS = tuple(Code.of("x" * length) for length in (4, 8, 60))

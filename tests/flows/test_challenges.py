@@ -1,10 +1,12 @@
-"""CodeSearchNet's challenge from end to end, on small files as they are published.
+"""CodeSearchNet's challenge and Neural Code Search from end to end, on small files as published.
 
 Covers `flows.challenge`, `flows.cli.challenges`, `tasks.stages.challenge.codesearchnet`,
-`tasks.stages.challenge.rankings`.
+`tasks.stages.challenge.rankings`, `flows.challenge`,
+`tasks.stages.challenge.neural_code_search`.
 """
 
 import csv
+import json
 import os
 import pickle
 from collections import Counter
@@ -12,25 +14,24 @@ from math import log2
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from flows.challenge import challenge
+from flows.challenge import challenge, neural_code_search
+from flows.cli.app import app
 from flows.cli.output import print_document
 from infra.errors import SourceError
-from infra.settings import (
-    EvaluationSettings,
-    PublishSettings,
-    Settings,
-    SourceSettings,
-    StoreSettings,
-)
+from infra.records import query_id_of
+from infra.settings import Settings
 from infra.store import open_database
 from infra.store.samples import Sample, assign, load_sample
+from tasks.corpus import neural_code_search as corpus
+from tasks.corpus.neural_code_search import QUESTIONS, Question
 from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.stages.challenge.codesearchnet import challenge_document, write_annotations
+from tasks.stages.challenge.neural_code_search import _reordered, sheet_document
 from tasks.stages.label.sheets import read_sheets, write_sheets
 from tasks.studies.challenges import annotation_figures
-
-pytestmark = pytest.mark.usefixtures("prefect_server")
+from tests.flows.world import settings_in
 
 QUERIES = ('sort a "list", quickly', "read a file\nline by line", "parse json", "find nothing")
 METHODS = ("bm25", "tf-idf", "bm25+tf-idf")
@@ -93,21 +94,17 @@ def world(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def settings_in(folder: Path, *methods: str, languages: str = "go,python,ruby") -> Settings:
-    source = {"name": "codesearchnet", "path": str(folder), "languages": languages}
-    return Settings(
-        source=SourceSettings.model_validate(source),
-        store=StoreSettings(folder=folder / "store"),
-        publish=PublishSettings(folder=folder / "out"),
-        evaluation=EvaluationSettings(methods=methods or METHODS),
-    )
+def settings_of(folder: Path, *methods: str) -> Settings:
+    source = {"name": "codesearchnet", "path": folder, "languages": "go,python,ruby"}
+    return settings_in(folder, *(methods or METHODS), source=source)
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_predictions_are_in_the_published_form_and_scored_by_the_published_formulae(
     world: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     grades = world / "annotationStore.csv"
-    written = challenge(world / "queries.csv", grades, settings=settings_in(world))
+    written = challenge(world / "queries.csv", grades, settings=settings_of(world))
     assert written.functions == {"go": 15, "python": 15, "ruby": 15}
     assert [one.method for one in written.predictions] == list(METHODS)
     for one in written.predictions:
@@ -134,7 +131,7 @@ def test_predictions_are_in_the_published_form_and_scored_by_the_published_formu
     assert "annotated functions that are not in the corpus: " in printed
     other = world / "of other functions.csv"
     other.write_text(grades.read_text().replace("https://", "https://other."))
-    unknown = challenge(world / "queries.csv", other, settings=settings_in(world))
+    unknown = challenge(world / "queries.csv", other, settings=settings_of(world))
     print_document(challenge_document(unknown))
     printed = capsys.readouterr().out
     assert "annotated functions that are not in the corpus: " in printed
@@ -170,8 +167,9 @@ def scores_by_hand(
     return found
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_what_is_ranked_is_not_ranked_again_and_gives_the_same_bytes(world: Path) -> None:
-    settings = settings_in(world, "bm25", "tf-idf")
+    settings = settings_of(world, "bm25", "tf-idf")
     first = challenge(world / "queries.csv", settings=settings)
     runs = {file: file.stat().st_mtime_ns for file in first.folder.glob("*/runs/*.trec")}
     assert len(runs) == 2 * 3
@@ -184,13 +182,15 @@ def test_what_is_ranked_is_not_ranked_again_and_gives_the_same_bytes(world: Path
     assert again == {lost}
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_a_method_without_results_has_no_predictions_and_no_pool(world: Path) -> None:
     write_csv(world / "queries.csv", ["query"], [["unheard"]])
-    nothing = challenge(world / "queries.csv", pool=1, settings=settings_in(world, "bm25"))
+    nothing = challenge(world / "queries.csv", pool=1, settings=settings_of(world, "bm25"))
     assert nothing.pool is None
     assert nothing.predictions[0].predictions == 0
 
 
+@pytest.mark.usefixtures("prefect_server")
 @pytest.mark.skipif(
     "CODESEARCHNET_DATA" not in os.environ,
     reason="CODESEARCHNET_DATA names no folder with the challenge's annotationStore.csv",
@@ -216,6 +216,7 @@ def test_the_published_files_give_their_counts() -> None:
     assert {name: n for name, n in lacking.items() if n} == {"Java": 10, "Python": 10}
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -> None:
     file = tmp_path / "queries.csv"
     write_csv(file, ["query"], [[f"query {number}"] for number in range(100_000)])
@@ -229,10 +230,11 @@ def test_queries_are_refused_by_line_and_many_are_read_at_once(tmp_path: Path) -
     assert len(LANGUAGES) == 6
 
 
+@pytest.mark.usefixtures("prefect_server")
 def test_first_results_are_graded_on_sheets_and_read_back_as_an_annotation_file(
     world: Path,
 ) -> None:
-    settings = settings_in(world, "bm25", "tf-idf")
+    settings = settings_of(world, "bm25", "tf-idf")
     written = challenge(world / "queries.csv", pool=3, settings=settings)
     assert written.pool
     database = open_database(settings.store)
@@ -280,3 +282,90 @@ def let_people_grade(settings: Settings, sample: Sample, folder: Path) -> None:
 def dicts(sheet: Path) -> list[dict[str, str]]:
     with sheet.open(encoding="utf-8-sig", newline="") as stream:
         return list(csv.DictReader(stream))
+
+
+JAVA = """class Keys {
+    void hide(View view) {
+        InputMethodManager manager = get(view);
+        manager.hideSoftInput(view.getToken(), 0);
+    }
+
+    int hideKeyboardCount(int keyboard) {
+        return keyboard + keyboard;
+    }
+
+    String join(List<String> parts) {
+        StringBuilder builder = new StringBuilder();
+        for (String part : parts) {
+            builder.append(part);
+        }
+        return builder.toString();
+    }
+}
+"""
+ANSWERS = {
+    "hide the soft keyboard input": (
+        "InputMethodManager m = get(v);\nm.hideSoftInput(v.getToken(), 0);", [1],
+    ),
+    "join parts of a list": ("<Button android:id='@+id/x' />", [3, 99]),
+    "what is the meaning": ("", []),
+}  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "Keys.java").write_text(JAVA)
+    corpus.write_corpus(tmp_path, tmp_path)
+    rows = [
+        {"stackoverflow_id": 10 * place, "question": text, "answer": answer, "examples": examples}
+        for place, (text, (answer, examples)) in enumerate(ANSWERS.items(), 1)
+    ]
+    (tmp_path / QUESTIONS).write_text(json.dumps([*rows, rows[0]]))
+    return tmp_path
+
+
+def source_in(folder: Path) -> dict[str, object]:
+    return {"name": "neural-code-search", "path": folder, "repositories": folder}
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_rankings_are_judged_by_answers_and_the_sheet_is_scored(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_in(data, "bm25", source=source_in(data))
+    written = neural_code_search(data / QUESTIONS, settings, post_rank=True)
+    assert written.file.read_text() == (
+        "No.,StackOverflow ID,bm25 FRank,bm25_postrank (stand-in) FRank\n"
+        "1,10,1,1\n2,20,NF,NF\n3,30,NF,NF\n4,10,1,1\n"
+    )
+    found = written.scores["bm25"]
+    assert (found.answered, found.reciprocal_rank) == ({1: 2, 5: 2, 10: 2}, 1 / 2)
+    assert (written.without_code, written.examples, written.accepted) == (1, 3, 2)
+    print_document(sheet_document(written))
+    said = capsys.readouterr().out
+    assert "judge: accepts 2 of 3 examples" in said
+    scored = CliRunner().invoke(app, ["suite", "neural-code-search", str(written.file)])
+    assert "bm25_postrank (stand-in)" in scored.output
+    assert neural_code_search(data / QUESTIONS, settings, post_rank=True) == written
+
+
+def test_the_second_pass_puts_more_of_the_questions_words_first() -> None:
+    asked = [Question(stackoverflow_id="1", question="hide the keyboard", answer="")]
+    query = query_id_of(asked[0].question)
+    texts = {"a": "f();", "b": "hideAll()", "c": "hide(keyboard)", "d": "hide(hide)"}
+    assert _reordered({query: [*"abcd"]}, asked, texts) == {query: [*"cbda"]}
+
+
+def test_bad_questions_are_refused_before_anything_is_read(data: Path) -> None:
+    (data / QUESTIONS).write_text("[]")
+    with pytest.raises(SourceError, match="holds no questions"):
+        neural_code_search.fn(data / QUESTIONS, settings_in(data, "bm25", source=source_in(data)))
+
+
+def test_a_corpus_is_written_by_a_command(data: Path) -> None:
+    (data / "data").mkdir()
+    done = CliRunner().invoke(app, ["challenge", "write-corpus", str(data), str(data / "data")])
+    assert done.exit_code == 0, done.output
+    assert "methods" in done.output
+    assert (data / "data" / "search_corpus_1.tar.gz").is_file()

@@ -1,6 +1,7 @@
-"""The training study from end to end, on models that train in a second.
+"""Training and its study from end to end: checkpoints on Ray, their reports, use as an encoder.
 
-Covers `flows.train`, `tasks.stages.study.training`.
+Covers `flows.train`, `tasks.runtime.actors`, `infra.settings.models`,
+`tasks.stages.study.training`.
 """
 
 import json
@@ -10,16 +11,88 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli.app import app
-from flows.train import study_training
-from infra.errors import SettingsError, SourceError, UnknownNameError
-from infra.settings import Settings
+from flows.leaderboard import leaderboard
+from flows.train import study_training, train
+from infra.errors import SettingsError, SourceError, TrainingError, UnknownNameError
+from infra.settings import Settings, TrainingSettings
 from tasks.benchmarks.interchange import write_beir
 from tasks.encoders import encoders
 from tasks.stages.study.training import read_training_study
+from tasks.stages.train import read_training
 from tests.fakes.checkpoints import make_checkpoint
-from tests.flows.estimation import benchmark_of, pair, pairs_file, settings_in
+from tests.flows.estimation import benchmark_of, pair, pairs_file
+from tests.flows.world import settings_in
+from tests.tasks.training.world import checkpoint, rows, write_lines
 
+# The gate trains in `test_every_flow` and, without a cluster, in the tests of stage and trainer.
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prefect_server")]
+
+SETTINGS = TrainingSettings(
+    base="codebert-base", recipe="codexglue", name="my-codebert", epochs=1, batch_size=8
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """CodeSearchNet's files as published."""
+    for number, part in enumerate(("train", "valid", "test")):
+        lines = [
+            {
+                "docstring_tokens": line["query"].split(), "docstring": line["query"],
+                "code_tokens": line["code"].split(), "code": line["code"],
+            }
+            for line in rows(60)[number::3]
+        ]  # fmt: skip
+        write_lines(tmp_path / "jsonl" / part / f"python_{part}_0.jsonl", lines)
+    return tmp_path / "jsonl"
+
+
+def settings_with(folder: Path, checkpoints: dict[str, Path], *methods: str) -> Settings:
+    encoder = {"checkpoints": checkpoints}
+    return settings_in(folder, *methods, encoder=encoder, training=SETTINGS)
+
+
+@pytest.mark.nightly
+def test_the_checkpoint_that_is_published_nowhere_is_made_and_stands_in_for_it(
+    tmp_path: Path, data: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    base = {"codebert-base": checkpoint("codebert-base", tmp_path / "base", 768, dropout=0.1)}
+    settings = settings_with(tmp_path, base, "bm25")
+    written = train(data, settings=settings)
+    folder = tmp_path / "out" / "encoders" / "my-codebert"
+    assert written.encoder.folder == folder
+    assert written.encoder.reference == f"checkpoint:my-codebert={folder}"
+    assert "20 training pairs, 20 dev and 20 test queries over 20 codes" in caplog.text
+    assert "epoch 1: dev MRR" in caplog.text
+    report = read_training(folder)
+    assert {each.less for each in report.gains} == {"", "none", "bm25"}
+    page = written.page.read_text()
+    assert all(text in page for text in ("codebert-base", "bm25", "codexglue", "my-codebert"))
+    board = written.leaderboard.read_text()
+    assert all(name in board for name in ("codebert-base", "bm25", "my-codebert"))
+
+    before = (folder / "model.safetensors").stat().st_mtime_ns
+    again = train(data, settings=settings)
+    assert again.encoder == written.encoder
+    assert (folder / "model.safetensors").stat().st_mtime_ns == before
+    assert read_training(folder) == report
+
+    made = settings_with(tmp_path, {"codebert-search": folder}, "codebert-search")
+    rows_of = leaderboard(folder / "test", settings=made).before.rows
+    assert [row.method for row in rows_of] == ["codebert-search"]
+    assert json.loads((folder / "encoder.json").read_text())["licences"] == ["unknown"]
+
+
+@pytest.mark.nightly
+def test_an_error_of_the_training_comes_from_the_worker_and_leaves_no_encoder(
+    tmp_path: Path, data: Path
+) -> None:
+    base = {"codebert-base": checkpoint("codebert-base", tmp_path / "base", 768)}
+    settings = settings_with(tmp_path, base)
+    wild = SETTINGS.model_copy(update={"learning_rate": 1e30})
+    with pytest.raises(TrainingError, match=r"training\.learning_rate"):
+        train(data, settings=settings.model_copy(update={"training": wild}))
+    assert not (tmp_path / "out" / "encoders" / "my-codebert").exists()
 
 
 @pytest.fixture
@@ -33,8 +106,7 @@ def world(tmp_path: Path) -> Path:
 
 def settings(folder: Path, *methods: str, **training: object) -> Settings:
     chosen = {"epochs": 1, "batch_size": 8, "seed": 3, **training}
-    made = settings_in(folder, *methods)
-    return made.model_copy(update={"training": made.training.model_copy(update=chosen)})
+    return settings_in(folder, *methods, training=chosen)
 
 
 @pytest.mark.nightly
