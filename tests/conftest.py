@@ -37,7 +37,7 @@ if not _CERTIFICATE.exists():
     _partial = _CERTIFICATE.with_suffix(f".{os.getpid()}")
     _partial.write_text(_first, "utf-8")
     _partial.rename(_CERTIFICATE)
-os.environ.setdefault("SSL_CERT_FILE", str(_CERTIFICATE))
+os.environ["SSL_CERT_FILE"] = str(_CERTIFICATE)
 
 # A job in a shell's background ignores Ctrl-C, and so would the commands that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
