@@ -30,7 +30,6 @@ HARMLESS = (
     "subprocess.DEVNULL",
     "subprocess.STDOUT",
 )
-_FLOW = "a flow of the project's list"
 _SERVER = "Prefect's server, with fixed arguments"
 _LIBC = "a call of the C library"
 ALLOWED = {
@@ -39,10 +38,9 @@ ALLOWED = {
     ("agents/llm/price_list.py", "importlib.util.find_spec"): "where litellm's files are",
     ("flows/cli/server.py", "subprocess.Popen"): "Prefect's command line, with fixed arguments",
     ("flows/cli/server.py", "subprocess.run"): "Prefect's command line, with fixed arguments",
-    ("flows/entries.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "ctypes.CDLL"): _LIBC,
-    ("flows/runtime/command_run.py", "importlib.import_module"): _FLOW,
     ("flows/runtime/prefect_server.py", "subprocess.Popen"): _SERVER,
+    ("flows/runtime/runs.py", "importlib.import_module"): "a flow of the project's list",
     ("infra/syntax/syntax_tree.py", "importlib.import_module"): "a grammar that a file names",
     ("infra/languages/python/mutation.py", "compile"): "compared, and never executed",
     ("infra/identity.py", "importlib.import_module"): "the project's modules, for their digest",

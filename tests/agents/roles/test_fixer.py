@@ -211,7 +211,6 @@ async def test_each_repair_in_vain_is_told_in_a_short_line(bench: Bench) -> None
 
 
 LENGTHS = (0, 3_999, 4_000, 4_001, 10_001, 60_000)
-DRAFT = Draft(reading="r", program="import yaml")
 
 
 class TalkativeBox(FakeBox):

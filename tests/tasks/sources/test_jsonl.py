@@ -73,10 +73,11 @@ def test_equal_lines_become_one_and_of_two_labels_the_higher_stays(tmp_path: Pat
         tmp_path / "labels.jsonl",
         {"query": "1", "code": "1", "relevance": 0.25},
         {"query": "2", "code": "2", "relevance": 0.75},
+        {"query": "1", "code": "2", "relevance": 0},
     )
     collected = read(tmp_path)
     assert [label.relevance for label in collected.labels] == [0.75]
-    assert collected.dropped == {REPEATED_QUERY: 1, REPEATED_CODE: 1, CONFLICT: 1}
+    assert collected.dropped == {REPEATED_QUERY: 1, REPEATED_CODE: 1, CONFLICT: 2}
 
 
 LABEL: dict[str, object] = {"query": "q1", "code": "c1", "relevance": 1}
