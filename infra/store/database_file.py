@@ -97,10 +97,11 @@ class DatabaseFile:
             StoreError: It cannot be opened, or is damaged.
         """
         with self._translated_errors(), _turn_of_threads:
-            state = self.state()
-            self._has_tables_alone = not state or state == _states_of_tables.get(self.path)
             with ExitStack() as stack:
-                yield self._when_free(partial(self._open, stack))
+                connection = self._when_free(partial(self._open, stack))
+                # Under DuckDB's lock, since who had the file before may have changed it.
+                self._has_tables_alone = self.state() == _states_of_tables.get(self.path)
+                yield connection
             if self._has_tables_alone:
                 _states_of_tables[self.path] = self.state()
 

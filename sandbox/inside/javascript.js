@@ -9,7 +9,7 @@
 // carries its sender's time, and where both only wait, it is put forward to the next timer.
 //
 // Both get a job as JSON on stdin. The program's process writes the report to file 3 in the form
-// that `reports.py` reads, after a token that no program is told; file 4 is the socket. The code's
+// that `processes.py` reads, after a token that no program is told; file 4 is the socket. The code's
 // process has the socket as file 3.
 "use strict";
 (() => {

@@ -170,7 +170,7 @@ def check_training(
         raise SettingsError(f"--name {training.name} is that of another method: give another")
     used = _encoders_in(settings.evaluation.methods)
     for base in bases or [training.base]:
-        if base in models.names():
+        if not encoders.has(base) and base in models.names():
             if recipe and models.get(base).recipe.loss == "none":
                 raise SettingsError(
                     f"{base} is made of all pairs at once: leave --recipe {recipe} out"

@@ -91,7 +91,8 @@ class TrainingInput(FileReference):
     @property
     def is_fine_tuning(self) -> bool:
         """Return True if the base is an encoder, rather than a model that begins with nothing."""
-        return self.settings.base not in models.names()
+        base = self.settings.base  # encoders first: models' names take the import of torch
+        return encoders.has(base) or base not in models.names()
 
     @cached_property
     def recipe(self) -> Recipe:

@@ -172,7 +172,7 @@ class Channel:
 
 
 def boot_command() -> list[str]:
-    """Return the container's boot_command: an interpreter, the boot text, the modules in order."""
+    """Return the container's command: an interpreter, the boot text, the modules in order."""
     modules = (*_CHILD, "service", *_RUNNER)
     texts = [(_INSIDE / f"{name}.py").read_text() for name in modules]
     sources = [word for pair in zip(modules, texts, strict=True) for word in pair]

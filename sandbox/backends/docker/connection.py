@@ -116,7 +116,7 @@ def require_limits(info: Info, accepted: Collection[str]) -> None:
 
 
 def identity_of(info: Info, runtime: str | None, image_id: str) -> str:
-    """Return the identity_of of an engine as it is.
+    """Return the identity of an engine as it is.
 
     Args:
         info: The engine's.

@@ -149,6 +149,35 @@ def test_a_store_with_views_or_functions_of_others_is_refused(
         restore(StoreSettings(folder=tmp_path / "other"), database.settings.folder)
 
 
+HOLDING = """
+import sys, duckdb
+with duckdb.connect(sys.argv[1]) as connection:
+    print("held", flush=True)
+    sys.stdin.readline()
+    connection.execute("CREATE VIEW more AS SELECT content FROM read_text('/etc/hostname')")
+"""
+
+
+def test_a_file_that_was_changed_while_this_process_waited_for_it_is_looked_at(
+    tmp_path: Path,
+) -> None:
+    settings = whole_store(tmp_path / "store").settings
+    open_database(settings)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(settings.database)], text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as holder, ThreadPoolExecutor(1) as thread:  # fmt: skip
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        opened = thread.submit(open_database, settings)
+        time.sleep(0.5)  # it waits for the file
+        holder.communicate("\n")
+        with pytest.raises(StoreError, match="'more' is no table"):
+            opened.result()
+    with pytest.raises(StoreError, match="'more' is no table"):
+        open_database(settings)
+
+
 INTERRUPTED = """
 import os, signal, sys, threading
 from pathlib import Path
