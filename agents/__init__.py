@@ -1,7 +1,7 @@
 """The agents that judge whether a code answers a query; they take and return records.
 
 ``committee`` is Algorithm 1 for one pair, over the agents that a configuration names. ``roles``
-holds each role's file and its prompts. ``claims`` are calls and the values that a query
+holds the agents and their prompts. ``claims`` are calls and the values that a query
 demands of them. ``gates`` check whether a test program's result counts as evidence. ``llm`` is the
 language-model client. ``evidence`` has the records of test programs and their runs.
 """

@@ -1,1 +1,4 @@
-"""Prefect flows, one file each, which call the stages in order, and what commands and forms ask."""
+"""Prefect flows, a file for one or for a few of one subject, and what commands and forms ask.
+
+A flow calls the stages in order. Which file has it, `flows.runtime.runs.flow_of` knows.
+"""

@@ -1,6 +1,6 @@
 """The flows of other people's challenges: any methods ranked by them, and their scores.
 
-`challenge` is CodeSearchNet's, `neural_code_search` that of Neural Code Search.
+`challenge` is CodeSearchNet's, `neural_code_search` that of the dataset of that name.
 """
 
 from functools import partial

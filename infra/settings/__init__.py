@@ -1,9 +1,9 @@
 """Settings: a class per subsystem, bounds on every field, built once at the edge.
 
-Where values come from, the last one winning: the defaults in ``sections``; the preset, where one is
-chosen; the TOML file named by ``COSQA_CONFIG`` (default ``cosqa.toml``, optional); environment
-variables such as ``COSQA_LLM__MODEL``; options of the command line. A function receives the section
-it needs.
+Where values come from, the last one winning: the defaults in ``sections``, ``annotation`` and
+``models``; the preset, where one is chosen; the TOML file named by ``COSQA_CONFIG`` (default
+``cosqa.toml``, optional); environment variables such as ``COSQA_LLM__MODEL``; options of the
+command line. A function receives the section it needs.
 """
 
 import os

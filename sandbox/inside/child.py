@@ -10,8 +10,8 @@ Program and guard share an interpreter. These measures keep the program from rep
 - "Passed" is no message that could be forged, neither of a test nor of the whole: the guard holds
   the frame in which both are run and reads from it which line was reached.
 
-This makes forging a report harder, not impossible: see "Verdicts about code that attacks the
-harness" in `sandbox`. Nothing here lets a program leave the box, reach another box or report in the
+This makes forging a report harder, not impossible: see "Verdicts about code that attacks its
+tests" in `sandbox`. Nothing here lets a program leave the box, reach another box or report in the
 runner's place.
 """
 

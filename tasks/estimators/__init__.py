@@ -4,8 +4,9 @@ Source of all but the protocol: Guo et al., "KAPE: kNN-Based Performance Testing
 Search", with its rivals. Each chooses pairs of query and code, ranks the code of every pair among
 the chosen ones, and averages a measure of the ranks.
 
-To add one, write a file with a class that is made without arguments and has ``uses_labels``,
-``is_stable`` and ``estimate``, and decorate it with ``@estimators.register("name")``.
+To add one, write a file (of any name) with a class that is made without arguments and has
+``uses_labels``, ``is_stable`` and ``estimate``, and decorate it with
+``@estimators.register("name")``.
 `tests/tasks/estimators/test_conformance.py` tests it from then on; ``cosqa study-kape`` compares it
 with the others.
 """

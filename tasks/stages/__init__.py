@@ -7,9 +7,10 @@ rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods),
 ``report``.
 ``preflight`` checks that all of them can run, where no command has done so.
 
-Others: ``pooling`` turns unjudged results into candidates, ``diff`` compares two versions of a
-benchmark, ``compare_annotators`` scores agents and human annotators against known labels,
-and ``sandbox`` is the code behind the sandbox commands.
+Others: ``pooling`` turns unjudged results into candidates, ``repair`` writes a benchmark's next
+version, ``diff`` compares two of them, ``label`` has people's samples, ``compare_annotators``
+scores agents and human annotators against known labels, ``study``, ``challenge``, ``estimate`` and
+``train`` are what their commands do, and ``sandbox`` is the code behind the sandbox commands.
 
 To add one, write its file here and name it in the layers of `pyproject.toml`, above those that it
 imports; a folder's tests are in ``tests/tasks/stages``.

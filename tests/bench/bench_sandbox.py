@@ -1,4 +1,4 @@
-"""How fast pairs are executed: this sandbox, ``docker run --rm``docker exec``, llm-sandbox.
+"""How fast pairs are executed: this sandbox, ``docker run --rm``, ``docker exec``, llm-sandbox.
 
     pip install -e '.[rivals]'
     python -m tests.bench.bench_sandbox [--pairs 8] [--rounds 3] [--callers 1 2 4 8]

@@ -2,7 +2,7 @@
 
     python -m tests.bench.documentation_pairs FOLDER [--train 20500] [--test 2000]
 
-Writes FOLDER/train.jsonl and FOLDER/test.jsonl, lines of ``query``code`` and ``label``, as
+Writes FOLDER/train.jsonl and FOLDER/test.jsonl, lines of ``query``, ``code`` and ``label``, as
 `cosqa study-kape --data docs=FOLDER` reads them. The distributions of the test set are not in the
 training set. No code is imported or run: functions are parsed.
 """

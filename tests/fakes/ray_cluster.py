@@ -52,7 +52,7 @@ class SlowLetters:
 
 
 def obey(text: str) -> None:
-    """Do what a text orders: ``die``die-once FILE`` or ``fail``."""
+    """Do what a text orders: ``die``, ``die-once FILE`` or ``fail``."""
     order, _, argument = text.partition(" ")
     if order == "die" or (order == "die-once" and not Path(argument).exists()):
         if argument:

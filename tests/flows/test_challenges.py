@@ -1,8 +1,7 @@
 """CodeSearchNet's challenge and Neural Code Search from end to end, on small files as published.
 
-Covers `flows.challenge`, `flows.cli.challenges`, `tasks.stages.challenge.codesearchnet`,
-`tasks.stages.challenge.rankings`, `flows.challenge`,
-`tasks.stages.challenge.neural_code_search`.
+Covers `flows.challenge`, `tasks.stages.challenge.codesearchnet`,
+`tasks.stages.challenge.neural_code_search`, `tasks.stages.challenge.rankings`.
 """
 
 import csv

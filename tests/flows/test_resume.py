@@ -1,7 +1,6 @@
 """Laws of resumption: after a kill or a Ctrl-C in any stage, the same command goes on.
 
-Covers `flows.cli.main`, `flows.runtime.prefect_server`, `tasks.runtime.progress`,
-`tasks.runtime.progress`.
+Covers `flows.cli.main`, `flows.runtime.prefect_server`, `tasks.runtime.progress`.
 """
 
 import fcntl

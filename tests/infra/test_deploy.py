@@ -1,8 +1,8 @@
 """Laws of the files for servers: who has the key and the engine, and what listens where.
 
-The files are read; `test_compose.py` runs the one for Docker Compose. There is no Kubernetes here:
-manifests are compared with its published schemas, the cluster is read by Ray's own autoscaler, and
-the job is what Prefect's templating makes of the pool.
+The files are read, and none is run but the command of the worker's container in the compose file.
+Kubernetes' manifests are compared with its published schemas, the cluster is read by Ray's own
+autoscaler, and the job is what Prefect's templating makes of the pool.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A program reaches nothing but its own box, and leaves nothing for the next one.
 
-With `test_outcomes` it covers ``inside/child.py``inside/run_tests.py``inside/processes.py``
+With `test_outcomes` it covers ``inside/child.py``, ``inside/run_tests.py``, ``inside/processes.py``
 and ``inside/clock.py`` in a box.
 """
 

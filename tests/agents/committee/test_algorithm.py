@@ -1,6 +1,6 @@
 """Laws of Algorithm 1: ``algorithm.py``, and the roles' messages.
 
-The roles ``screener.py`` and ``writer.py`` are held here and by ``test_configurations.py``.
+The screener and the writers are held here and by ``test_configurations.py``.
 
 Covers `agents.evidence`, `agents.roles.read`, `agents.roles.write`.
 """

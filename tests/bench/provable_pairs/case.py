@@ -27,7 +27,7 @@ class Case(NamedTuple):
         narrower: Code that answers only a part of it.
         beside: Source of what the codes use and do not bind.
         adapter: A function ``answer`` that takes the arguments of a call, "" where the code does.
-        effect: ``prints``prints lines`` or ``writes`` where the query demands that, not what is
+        effect: ``prints``, ``prints lines`` or ``writes`` where the query demands that, not what is
             returned; of what is printed by words, blanks and lines do not count.
         program: Tests of what the query demands, without the import of what they test; they are
             right for every code of the case.

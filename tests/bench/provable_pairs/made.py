@@ -112,7 +112,7 @@ class ProvedPair(NamedTuple):
             "broken 4", by how few calls show it.
         wrong: The share of calls that show that it does not answer.
         demands: Arguments of a call → the value that the query demands of it, both as source, or
-            ``prints``writes`` or ``raises`` with a text, files or an exception.
+            ``prints``, ``writes`` or ``raises`` with a text, files or an exception.
         shown_by: The arguments of the calls that show that it does not answer.
         beside: Source of what the code uses and does not bind.
         adapter: A function ``answer`` that takes the arguments of a call, "" where the code does.

@@ -1,7 +1,7 @@
 """Laws of the artifact store.
 
-Covers `infra.store`: ``annotations``benchmarks``candidates``corpus``database``,
-``generated``versions``annotation_writer``connections``layout``.
+Covers `infra.store`: ``annotations``, ``benchmarks``, ``candidates``, ``corpus``, ``database``,
+``generated``.
 """
 
 import hashlib

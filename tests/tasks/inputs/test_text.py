@@ -1,6 +1,6 @@
 """Laws of the readers of text, of its lines and of tables.
 
-Covers `csv`, `lines`, `regular`, `text`.
+Covers `lines`, `text`.
 """
 
 import gzip

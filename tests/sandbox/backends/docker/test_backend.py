@@ -1,6 +1,6 @@
 """The life of boxes on the engine: made, installed into, lost, removed.
 
-Covers ``backend``channel``connection`` and ``engine``.
+Covers ``backend``, ``channel``, ``connection`` and ``engine``.
 """
 
 import asyncio
