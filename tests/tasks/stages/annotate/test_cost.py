@@ -200,3 +200,18 @@ def test_a_run_s_own_cost_is_counted_from_its_beginning_over_all_its_rounds(
 def test_recorded_replies_have_no_budget(tmp_path: Path) -> None:
     given = bounded(tmp_path, 2.0, None, "recorded/stdlib-sample")
     assert budget_of(given).limit_usd is None
+
+
+def test_the_page_says_what_is_planned_before_any_pair_was_judged(database: Database) -> None:
+    page = (Path(__file__).parents[4] / "agents/README.md").read_text("utf-8")
+    for row, (size, unit, places) in {
+        "40 queries": (200, 1, ",.0f"),
+        "500 ": (10_000, 10**6, ".0f"),
+        "CoSQA+:": (412_080, 10**6, ".0f"),
+    }.items():
+        cells = next(line for line in page.splitlines() if line.startswith(f"| {row}")).split(" | ")
+        for cell, configuration in zip(cells[2:], ("single", "spec"), strict=True):
+            annotation = AnnotationSettings.model_validate({"configuration": configuration})
+            chosen = Settings(llm=LanguageModelSettings(model=MINI), annotation=annotation)
+            planned = expected_of(size, chosen.committee, database).tokens.expected / unit
+            assert cell.split("; ")[1].startswith(format(planned, places)), (row, configuration)
