@@ -199,10 +199,10 @@ PROMISES: dict[str, list[str]] = {
         f"{_VALIDATOR}a_program_that_passes_is_played_once_more_with_the_code_in_its_own_process",
     ],
     "What this does not cover:": [
-        f"{_ATTACKS}a_false_assert_about_hostile_code_ends_as_stated",
+        f"{_ATTACKS}a_false_assert_about_hostile_code_passes_in_no_process_of_its_own_and_else_as_stated",
     ],
     "return what equals everything, read the expected results, change what asserts rest on,": [
-        f"{_ATTACKS}a_false_assert_about_hostile_code_ends_as_stated",
+        f"{_ATTACKS}a_false_assert_about_hostile_code_passes_in_no_process_of_its_own_and_else_as_stated",
         f"{_ATTACKS}no_false_assert_may_pass_but_those_of_the_list",
         f"{_ATTACKS}every_hostile_file_has_its_line",
     ],
