@@ -185,7 +185,7 @@ PROMISES: dict[str, list[str]] = {
     "it sees nothing of the asserts.": [
         f"{_APART}what_code_knows_of_its_program_beside_it_it_does_not_know_apart",
         f"{_APART}code_that_runs_apart_finds_nothing_of_the_program",
-        f"{_ATTACKS}no_false_assert_passes_about_code_in_a_process_of_its_own",
+        f"{_ATTACKS}a_false_assert_passes_in_no_process_apart_and_beside_its_code_as_stated",
     ],
     "does not pass there too is no evidence.": [
         f"{_VALIDATOR}a_program_that_passes_is_played_once_more_with_the_code_in_its_own_process",
@@ -199,10 +199,10 @@ PROMISES: dict[str, list[str]] = {
         f"{_VALIDATOR}a_program_that_passes_is_played_once_more_with_the_code_in_its_own_process",
     ],
     "What this does not cover:": [
-        f"{_ATTACKS}a_false_assert_about_hostile_code_passes_in_no_process_of_its_own_and_else_as_stated",
+        f"{_ATTACKS}a_false_assert_passes_in_no_process_apart_and_beside_its_code_as_stated",
     ],
     "return what equals everything, read the expected results, change what asserts rest on,": [
-        f"{_ATTACKS}a_false_assert_about_hostile_code_passes_in_no_process_of_its_own_and_else_as_stated",
+        f"{_ATTACKS}a_false_assert_passes_in_no_process_apart_and_beside_its_code_as_stated",
         f"{_ATTACKS}no_false_assert_may_pass_but_those_of_the_list",
         f"{_ATTACKS}every_hostile_file_has_its_line",
     ],

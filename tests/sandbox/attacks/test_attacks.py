@@ -103,7 +103,7 @@ async def test_a_hostile_program_ends_as_stated_and_harms_nothing(
 
 
 @pytest.mark.parametrize("name", TARGETS | NOT_PROMISED)
-async def test_a_false_assert_about_hostile_code_passes_in_no_process_of_its_own_and_else_as_stated(
+async def test_a_false_assert_passes_in_no_process_apart_and_beside_its_code_as_stated(
     arena: Sandbox, name: str
 ) -> None:
     expected = (TARGETS | NOT_PROMISED)[name]
