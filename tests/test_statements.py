@@ -685,7 +685,7 @@ def test_what_is_said_is_so() -> None:
 # Withdrawn, while other things have these names: an option of `label sample`, what is refused,
 # Prefect's work, a module, a word.
 NAMES_OF_OTHERS = {"--pairs", "do_lower_case", "cosqa.*", "judge", "tested"}
-_GONE = re.compile(r"((?:`[^`]+`[,:]?\s(?:and\s)?)+)(?:is|are)\s(?:withdrawn|gone)")
+_GONE = re.compile(r"((?:`[^`]+`[,:]?\s+(?:and\s+)?)+)(?:is|are)\s+(?:withdrawn|gone)")
 
 
 def withdrawn(page: str) -> Iterator[str]:
