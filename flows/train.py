@@ -22,7 +22,7 @@ from tasks.stages.train import (
     train_encoder,
     write_training,
 )
-from tasks.training.models import models
+from tasks.training.models import is_untrained
 
 
 @flow(name="train", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -83,7 +83,7 @@ def study_training(
     def inputs_of(path: Path, **given: object) -> TrainingInput:
         return TrainingInput(path.resolve(), test, chosen.training.model_copy(update=given))
 
-    known = [base if _is_untrained(base) else encoders.adopt(base) for base in bases]
+    known = [base if is_untrained(base) else encoders.adopt(base) for base in bases]
     first = inputs_of(Path(), base=known[0]).recipe.seed
     trained, steps = [], []
     folders: dict[str, Path] = {}
@@ -97,7 +97,7 @@ def study_training(
         steps.append(made)
         folders.setdefault(place.test, test or made.result().test)
     benchmarks = {name: open_benchmark(database, folder) for name, folder in folders.items()}
-    as_they_are = [base for base in known if not _is_untrained(base)]
+    as_they_are = [base for base in known if not is_untrained(base)]
     methods = dict.fromkeys([*as_they_are, *chosen.evaluation.methods])
     tested = [
         *((Place(name, each), each) for name in benchmarks for each in methods),
@@ -112,8 +112,3 @@ def study_training(
     ]
     places, runs = [place for place, _ in tested], results_of(scored)
     return write_training_study(places, runs, benchmarks, chosen.publish, wait_for=scored)
-
-
-def _is_untrained(base: str) -> bool:
-    """Return True for a model that begins with nothing; encoders first, as models import torch."""
-    return not encoders.has(base) and base in models.names()

@@ -38,7 +38,7 @@ from tasks.sources.codesearchnet import CodeSearchNetSource
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.sources.source_code import SourceCode
 from tasks.training.encoder import check_trainable
-from tasks.training.models import models
+from tasks.training.models import is_untrained, models
 from tasks.training.recipes import RECIPES
 
 _DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
@@ -170,7 +170,7 @@ def check_training(
         raise SettingsError(f"--name {training.name} is that of another method: give another")
     used = _encoders_in(settings.evaluation.methods)
     for base in bases or [training.base]:
-        if not encoders.has(base) and base in models.names():
+        if is_untrained(base):
             if recipe and models.get(base).recipe.loss == "none":
                 raise SettingsError(
                     f"{base} is made of all pairs at once: leave --recipe {recipe} out"

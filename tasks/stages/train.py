@@ -57,7 +57,7 @@ from tasks.training.encoder import (
     write_queries,
 )
 from tasks.training.job import History, TrainingJob, TrainingProgress
-from tasks.training.models import models
+from tasks.training.models import is_untrained, models
 from tasks.training.recipes import RECIPES, Recipe
 
 PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
@@ -91,8 +91,7 @@ class TrainingInput(FileReference):
     @property
     def is_fine_tuning(self) -> bool:
         """Return True if the base is an encoder, rather than a model that begins with nothing."""
-        base = self.settings.base  # encoders first: models' names take the import of torch
-        return encoders.has(base) or base not in models.names()
+        return not is_untrained(self.settings.base)
 
     @cached_property
     def recipe(self) -> Recipe:

@@ -9,5 +9,14 @@ decorate it with ``@models.register("name")``; its ``recipe`` is how its paper t
 from typing import Any
 
 from infra.registry import Registry
+from tasks.encoders import encoders
 
 models: Registry[Any] = Registry("model to train", "tasks.training.models", one_per_file=False)
+
+
+def is_untrained(base: str) -> bool:
+    """Return True for a model that begins with nothing, rather than an encoder.
+
+    Encoders are asked first, since the models' names take the import of torch.
+    """
+    return not encoders.has(base) and base in models.names()
