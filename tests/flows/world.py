@@ -262,8 +262,6 @@ def environment(base_url: str, **more: str) -> dict[str, str]:
         "COSQA_ANNOTATION__GOLD_QUESTIONS": "0",
         "COSQA_EVALUATION__DEPTH": "10",
         "COSQA_RAY__CPUS": "2",
-        # Else each of Prefect's clients loads all certificates, of no use to plain HTTP.
-        "PREFECT_API_TLS_INSECURE_SKIP_VERIFY": "true",
         "NO_COLOR": "1",
         "COLUMNS": "200",
         **more,
