@@ -66,7 +66,7 @@ def test_the_error_of_a_run_without_benchmark_says_which_step_gave_nothing(
 
 
 @pytest.mark.usefixtures("prefect_server")
-def test_an_export_is_read_and_written_anew_only_when_something_has_changed(  # noqa: PLR0915
+def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database, source = judged_store(tmp_path)
