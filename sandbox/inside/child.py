@@ -35,6 +35,7 @@ from sandbox.inside.failures import PROGRAM
 from sandbox.inside.proxy import proxy_loader
 from sandbox.inside.run_tests import (
     Importer,
+    NumpySeeder,
     audit_hook,
     loader,
     program_runner,
@@ -112,17 +113,16 @@ def _program_runner(
     called, asserted, noticed, failed, held = job["names"]
     failures: list[str] = []
     target, program = job["texts"]
-    seed = job["hash_seed"] if "numpy" in target + program else None
     if job["isolated"]:
         on_copies = job["isolated"] == "on_copies"
         load = proxy_loader(program, target, count_call, job["shared"], on_copies=on_copies)
     else:
         load = loader(job["code"], {called: count_call})
-    sys.meta_path.insert(0, Importer(target, load))
+    sys.meta_path[:0] = [Importer(target, load), NumpySeeder(job["hash_seed"])]
     names = {asserted: count_assert, noticed: entered.setdefault}
     names |= {failed: failures.append, held: failures.pop}
     definitions = definitions_in(job["program"], job["tests"])
-    return program_runner(program, loader(job["program"], names), definitions, seed, failures)
+    return program_runner(program, loader(job["program"], names), definitions, failures)
 
 
 def places(code: CodeType) -> Places:

@@ -139,6 +139,38 @@ class Importer(Source):
         self._load(vars(module))
 
 
+class NumpySeeder:
+    """Fixes NumPy's own random numbers when it is imported, which takes ten times as long as a run.
+
+    Args:
+        seed: The seed.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def find_spec(
+        self,
+        name: str,
+        path: Any = None,  # noqa: ANN401 - as imports have it
+        _target: object = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Return the specification of ``numpy.random``, whose loader seeds it at the end."""
+        if name != "numpy.random":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def execute_and_seed(module: Any) -> None:  # noqa: ANN401 - of NumPy
+            execute(module)
+            module.seed(self._seed)
+
+        spec.loader.exec_module = execute_and_seed  # type: ignore[method-assign]
+        return spec
+
+
 def loader(code: Compiled, names: Space) -> Callable[[Space], None]:
     """Return a function that runs the code with ``names`` in its name space, or raises the error.
 
@@ -162,7 +194,6 @@ def program_runner(
     text: str,
     load: Callable[[Space], None],
     definitions: Definitions,
-    numpy_seed: int | None,
     failures: list[str],
 ) -> Callable[[], Iterator[tuple[bytes, Call]]]:
     """Return a function that runs a program as ``__main__`` and yields its tests.
@@ -171,7 +202,6 @@ def program_runner(
         text: The program's text.
         load: Runs it in a name space.
         definitions: Tests that must be there when it ran to its end.
-        numpy_seed: Seed of NumPy's random numbers, where NumPy is imported.
         failures: Has the places of assertions of the program that failed.
     """
 
@@ -180,8 +210,6 @@ def program_runner(
         functions, cases, called_a_test = functions_of, cases_of, went_through_a_test
         again, name, catch = _raising, PROGRAM.encode(), BaseException
         demand, tests, whole, checked = require, definitions, tuple, with_hidden_failures
-        if numpy_seed is not None:
-            seed_numpy(numpy_seed)
         module = sys.modules["__main__"] = ModuleType("__main__")
         module.__file__ = PROGRAM
         vars(module)["__loader__"] = Source(text)
@@ -208,14 +236,6 @@ def _raising(error: BaseException) -> Call:
         raise error
 
     return raise_again
-
-
-def seed_numpy(seed: int) -> None:
-    """Fix NumPy's own random numbers; where it cannot be imported, the program finds out."""
-    try:  # noqa: SIM105 - contextlib is not there yet, and takes its time
-        importlib.import_module("numpy").random.seed(seed)
-    except Exception:  # noqa: BLE001, S110 - as above
-        pass
 
 
 def audit_hook(guard: int, identify: Callable[[], int]) -> Callable[[str, Any], None]:

@@ -189,6 +189,7 @@ BEGINS_ALIKE = {
     "hashes of texts": "print(hash('a'), hash(b'a'), hash(('a', 1)), *{'a', 'b', 'c', 'd'})",
     "random": "import random\nprint(random.random(), random.sample(range(99), 5))",
     "numpy's own functions": "import numpy\nprint(numpy.random.rand(), numpy.random.randint(9**9))",
+    "numpy's, imported by a library": "print(__import__('num' + 'py').random.rand())",
     "the date": "import datetime\nprint(datetime.date.today(), datetime.datetime.now().year)",
     "time": "import time\nprint(time.gmtime().tm_year, time.localtime().tm_yday)",
 }
@@ -206,6 +207,11 @@ async def test_what_the_readme_calls_alike_is_alike_in_two_boxes(
     if first.missing_module == "numpy":
         pytest.skip("the image was built without a package index")
     assert (first.outcome, first.stdout) == ("passed", second.stdout)
+
+
+async def test_numpy_is_imported_by_programs_that_ask_for_it_alone(box: Box) -> None:
+    result = await box.run("import sys\nprint('numpy' in sys.modules)")
+    assert result.stdout == "False\n"
 
 
 DIFFERS = {
