@@ -158,7 +158,7 @@ PROMISES: dict[str, list[str]] = {
         f"{_SHELL}a_command_that_reaches_beyond_its_box_fails",
     ],
     "on its memory file system.": [f"{_SHELL}commands_run_on_the_boxs_memory_file_system"],
-    "the engine's boxes must show the 60 behaviours of `cosqa sandbox check`.": [
+    "the engine's boxes must show the 61 behaviours of `cosqa sandbox check`.": [
         f"{_CHECK}no_box_is_given_out_before_the_engine_has_shown_all",
         _SHOWS,
     ],
