@@ -85,11 +85,11 @@ async def test_the_readings_of_an_ambiguous_query_differ() -> None:
 
 async def _both(sandbox: Sandbox, query: AmbiguousQuery) -> list[str]:
     values = []
-    for reading in query.readings:
-        program = f"import target\nprint(target.{name_in(reading.code)}({query.call}))"
-        async with sandbox.box(reading.code) as box:
-            result = await box.run(program)
-        values.append(result.stdout if result.outcome == "passed" else result.error_type or "")
+    async with sandbox.box("") as box:
+        for reading in query.readings:
+            program = f"import target\nprint(target.{name_in(reading.code)}({query.call}))"
+            result = await box.run(program, code=reading.code)
+            values.append(result.stdout if result.outcome == "passed" else result.error_type or "")
     return values
 
 

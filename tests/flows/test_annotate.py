@@ -207,15 +207,14 @@ def test_a_run_ends_once_the_first_methods_are_ranked_and_goes_on_where_they_are
                 "bm25 before bm25+bm25: open (+0.000"
             ),
         ),
-        (
-            ("--budget-usd", "0.01"),
-            range(1, 8),
-            "not ranked, the budget is spent before the first 20 queries were judged",
-        ),
-        (
-            ("--set", "llm.budget_usd=0.01"),
-            range(1, 8),
-            "not ranked, the budget is spent before the first 20 queries were judged",
+        *(
+            pytest.param(
+                bound,
+                range(1, 8),
+                "not ranked, the budget is spent before the first 20 queries were judged",
+                marks=pytest.mark.nightly,
+            )
+            for bound in (("--budget-usd", "0.01"), ("--set", "llm.budget_usd=0.01"))
         ),
         (
             ("--set", "reannotation.pairs=20"),

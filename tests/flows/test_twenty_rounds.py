@@ -206,7 +206,7 @@ def test_rounds_of_change_judge_what_a_naive_comparison_says_and_lose_no_label(
     go_through(twenty_rounds()[:5], Pipeline(tmp_path, model, Prompts(monkeypatch)))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_twenty_rounds_of_change_end_with_the_labels_of_a_build_from_nothing(
     tmp_path: Path, model: DigestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,12 +104,20 @@ function test_it() {
 @pytest.mark.parametrize(
     ("code", "names"),
     [
-        ("module.exports = function (n, x) { return x.slice(0, n); };", ["module.exports"]),
         ("exports = module.exports = (n, x) => x.slice(0, n);", ["module.exports", "exports"]),
-        ("module.exports = function own(n, x) { return x.slice(0, n); };", ["own", "exports"]),
         ("export default function (n, x) { return x.slice(0, n); }", ["module.exports"]),
-        ("export default (n, x) => x.slice(0, n);", ["exports"]),
         ("exports.own = (n, x) => x.slice(0, n);", ["exports.own", "module.exports.own"]),
+        *(
+            pytest.param(*row, marks=pytest.mark.nightly)
+            for row in (
+                ("module.exports = function (n, x) { return x.slice(0, n); };", ["module.exports"]),
+                (
+                    "module.exports = function own(n, x) { return x.slice(0, n); };",
+                    ["own", "exports"],
+                ),
+                ("export default (n, x) => x.slice(0, n);", ["exports"]),
+            )
+        ),
     ],
 )
 async def test_what_a_module_exports_is_called_by_its_names(code: str, names: list[str]) -> None:
@@ -126,7 +134,9 @@ async def test_what_a_module_exports_is_called_by_its_names(code: str, names: li
     pair = Pair(query=Query.of("first"), code=Code.of(code, language="javascript"))
     validator = OracleValidator(GateSettings(), language, EXECUTED[language.name].rules)
     async with real_sandbox(ROOMY) as sandbox, sandbox.box(right, language="javascript") as box:
+        results = [await box.run(program) for program in (*programs, PROGRAM)]
+        assert {result.outcome for result in results} == {"passed"}
         for program in (*programs, PROGRAM):
-            draft, result = Draft(reading="r", program=program), await box.run(program)
-            assert (await validator.validate(pair, draft, result, box)).faults == {}
             assert (await box.run(program, code=wrong)).outcome == "assertion_failed"
+        draft = Draft(reading="r", program=programs[0])
+        assert (await validator.validate(pair, draft, results[0], box)).faults == {}
