@@ -13,7 +13,7 @@ import importlib
 import importlib.metadata
 import json
 import platform
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, NewType
@@ -76,19 +76,17 @@ def program_digest(names: tuple[str, ...], libraries: tuple[str, ...] = ()) -> s
             files below their folders, templates included, but for pages.
         libraries: Distributions whose versions count; the interpreter's always does.
     """
-    texts = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _program_files(names)]
-    return mark(platform.python_version(), *map(_version, libraries), *texts)
-
-
-def _program_files(names: Sequence[str]) -> Iterator[Path]:
+    files: list[Path] = []
     for name in names:
         module = importlib.import_module(name)
         for folder in getattr(module, "__path__", ()):
             found = (file for file in sorted(Path(folder).rglob("*")) if file.is_file())
-            yield from (file for file in found if not {file.parent.name, file.suffix} & _NO_TEXT)
+            files += (file for file in found if not {file.parent.name, file.suffix} & _NO_TEXT)
         if not hasattr(module, "__path__"):
-            file = Path(str(module.__file__))
-            yield from sorted(file.parent.glob(f"{file.stem}.*"))
+            source = Path(str(module.__file__))
+            files += sorted(source.parent.glob(f"{source.stem}.*"))
+    texts = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    return mark(platform.python_version(), *map(_version, libraries), *texts)
 
 
 def _version(library: str) -> str:

@@ -121,11 +121,19 @@ class Journal:
             if tx and row is None and not self._is_checked:
                 _check(tx)
                 self._is_checked = True
-        try:
-            return _inflated(row[0]) if row else None
-        except (zlib.error, TypeError) as error:
-            _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, error)
+        if row is None:
             return None
+        stream = zlib.decompressobj()
+        try:
+            content = stream.decompress(row[0], _LARGEST)
+        except (zlib.error, TypeError) as error:
+            problem = str(error)
+        else:
+            if stream.eof:
+                return content
+            problem = f"it is cut, or has more than {_LARGEST:,} bytes"
+        _log.warning("%s of %s is damaged (%s): it is left out", key, self.file, problem)
+        return None
 
     def reply_s(self, keys: Iterable[str]) -> float | None:
         """Return the seconds from one of these replies to the next, without pauses between runs.
@@ -255,8 +263,12 @@ def _is_there(file: Path) -> bool:
     for made in (log, index, undo):
         if made.is_symlink() or made.exists() > made.is_file():  # SQLite would write there, or wait
             raise _damage(f"{made} is a link, or no file")
-    if undo.exists() and _names_another(undo):
-        raise _damage(f"{undo} names a file of others, which SQLite would read and remove")
+    if undo.exists():
+        with undo.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(_NAME_ENDS)))
+            # With a name ends that of a change of several databases: this program makes none.
+            if stream.read() == _NAME_ENDS:
+                raise _damage(f"{undo} names a file of others, which SQLite would read and remove")
     is_logged = log.exists()  # first: others may make both meanwhile
     if not file.exists():
         if file.is_symlink():
@@ -267,16 +279,6 @@ def _is_there(file: Path) -> bool:
     if (size := file.stat().st_size) < _LEAST_SIZE:  # SQLite takes it for one that is to be made
         raise _damage(f"it has {size} bytes")
     return True
-
-
-def _names_another(undo: Path) -> bool:
-    """Return True if a rollback journal ends with a name: that of a change of several databases.
-
-    This program makes no such change.
-    """
-    with undo.open("rb") as stream:
-        stream.seek(max(0, stream.seek(0, os.SEEK_END) - len(_NAME_ENDS)))
-        return stream.read() == _NAME_ENDS
 
 
 def _make(file: Path) -> None:
@@ -333,15 +335,6 @@ def _own_schema() -> set[tuple[str, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(_TABLES)
         return _schema(connection)
-
-
-def _inflated(packed: bytes) -> bytes:
-    """Return a content; ``zlib.error`` where it is damaged, or larger than any that is stored."""
-    stream = zlib.decompressobj()
-    content = stream.decompress(packed, _LARGEST)
-    if not stream.eof:
-        raise zlib.error(f"it is cut, or has more than {_LARGEST:,} bytes")
-    return content
 
 
 def _check(connection: sqlite3.Connection) -> None:

@@ -27,7 +27,13 @@ def without_secrets_in(text: str, *secrets: str | None) -> str:
         text: The text, as a provider's message, which may echo what it was sent.
         secrets: Others, such as the key in use; None and empty ones are left out.
     """
-    known = {secret for secret in secrets if secret} | set(_of_the_environment())
+    known = {secret for secret in secrets if secret}
+    for name, value in os.environ.items():
+        # A number, a switch or the path of a file is none.
+        is_other = value.isdecimal() or value.startswith(("/", "./", "~"))
+        if _NAME.search(name) and len(value) >= _SHORTEST and not is_other:
+            known.add(value)
+        known.update(user for user in _USER_OF_URL.findall(value) if len(user) >= _SHORTEST)
     for secret in sorted(known, key=len, reverse=True):  # one may be part of another
         text = re.sub("".join(map(_escapes_of, secret)), STRUCK, text)
     return _USER_OF_URL.sub(STRUCK, text)
@@ -65,12 +71,3 @@ def without_own_keys() -> Iterator[None]:
         yield
     finally:
         os.environ.update(keys)
-
-
-def _of_the_environment() -> Iterator[str]:
-    for name, value in os.environ.items():
-        # A number, a switch or the path of a file is none.
-        is_other = value.isdecimal() or value.startswith(("/", "./", "~"))
-        if _NAME.search(name) and len(value) >= _SHORTEST and not is_other:
-            yield value
-        yield from (user for user in _USER_OF_URL.findall(value) if len(user) >= _SHORTEST)

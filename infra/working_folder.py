@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 from dotenv import dotenv_values
@@ -18,7 +19,19 @@ def refuse_prefect_settings(folder: Path) -> None:
         SettingsError: Its `.env`, `prefect.toml` or `pyproject.toml` has some.
     """
     for file in (folder / ".env", folder / "prefect.toml", folder / "pyproject.toml"):
-        if file.is_file() and (names := _prefect_settings(file)):
+        if not file.is_file():
+            continue
+        names: list[str] = []
+        if file.name == ".env":
+            known = dotenv_values(file, interpolate=False)
+            names = [name for name in known if name.lower().startswith("prefect")]
+        elif file.name == "prefect.toml":
+            names = ["prefect.toml"]
+        else:
+            with suppress(ValueError):  # Prefect passes over it too
+                tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
+                names = ["tool.prefect"] if "prefect" in tool else []
+        if names:
             raise SettingsError(
                 f"{file} has settings of Prefect ({', '.join(names)}), which say what runs and "
                 "where logs go: they are not taken from a working folder, so put them into the "
@@ -44,17 +57,3 @@ def enter_working_folder() -> None:
             "set it to a folder where `prefect deploy` runs"
         ) from None
     refuse_prefect_settings(Path.cwd())
-
-
-def _prefect_settings(file: Path) -> list[str]:
-    """Return the names by which Prefect would find settings in a file."""
-    if file.name == ".env":
-        names = dotenv_values(file, interpolate=False)
-        return [name for name in names if name.lower().startswith("prefect")]
-    if file.name == "prefect.toml":
-        return ["prefect.toml"]
-    try:
-        tool = tomllib.loads(file.read_text("utf-8")).get("tool", {})
-    except ValueError:  # Prefect passes over it too
-        return []
-    return ["tool.prefect"] if "prefect" in tool else []

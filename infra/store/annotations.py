@@ -37,35 +37,28 @@ def add_annotations(database: Database, annotations: Sequence[Annotation]) -> No
         StoreError: The file cannot be written for another reason; nothing was stored.
         Exception: A value that no column accepts, by DuckDB, Arrow or Python.
     """
+    annotations = list({(item.key, item.recipe_id): item for item in annotations}.values())
+    if not annotations:
+        return
     try:
-        _add(database, annotations)
+        with database.transaction() as tx:
+            replaced = _delete_stored(tx, annotations)
+            rows = [_row(item, replaced.failures) for item in annotations]
+            with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
+                tx.execute(_SQL["insert"])
+            calls = [row for item in annotations for row in _call_rows(item, replaced.paid)]
+            tx.insert("llm_calls", calls)
+            executions = [
+                _key(item) | {"ordinal": ordinal} | _execution_row(run)
+                for item in annotations
+                for ordinal, run in enumerate(item.executions)
+            ]
+            tx.insert("executions", executions)
     except _FILE_FAULTS as error:
         raise StoreError(
             f"{database.settings.database} cannot be written: {error}; nothing of the last batch "
             "was stored: remove the cause and run the same command again"
         ) from error
-
-
-def _add(database: Database, annotations: Sequence[Annotation]) -> None:
-    annotations = list({(item.key, item.recipe_id): item for item in annotations}.values())
-    if not annotations:
-        return
-    with database.transaction() as tx:
-        replaced = _delete_stored(tx, annotations)
-        rows = [_row(item, replaced.failures) for item in annotations]
-        with tx.table("incoming", {name: [row[name] for row in rows] for name in rows[0]}):
-            tx.execute(_SQL["insert"])
-        tx.insert(
-            "llm_calls", [row for item in annotations for row in _call_rows(item, replaced.paid)]
-        )
-        tx.insert(
-            "executions",
-            [
-                _key(item) | {"ordinal": ordinal} | _execution_row(run)
-                for item in annotations
-                for ordinal, run in enumerate(item.executions)
-            ],
-        )
 
 
 def _row(item: Annotation, failures: Mapping[_Key, int]) -> dict[str, object]:

@@ -118,23 +118,22 @@ def only_benchmark(settings: StoreSettings) -> Path:
     database = open_database(settings)
     query = "SELECT DISTINCT folder FROM benchmarks ORDER BY folder"
     known = [folder for folder in database.column(query) if Path(folder).is_dir()]
-    if len(known) != 1:
-        raise SettingsError(
-            f"--benchmark FOLDER says which benchmark is meant: {settings.folder} has "
-            f"{', '.join(known) or f'none, since {_missing_step(database)}'}"
+    if len(known) == 1:
+        return Path(known[0])
+    if known:
+        found = ", ".join(known)
+    elif not database.column("SELECT 1 FROM collections LIMIT 1"):
+        found = "none, since nothing is collected: run `cosqa collect`"
+    elif not database.column("SELECT 1 FROM annotations LIMIT 1"):
+        found = "none, since no pair is judged: run `cosqa annotate`"
+    else:
+        found = (
+            "none, since its labels are not exported: run `cosqa publish`, which says what is in "
+            "the way"
         )
-    return Path(known[0])
-
-
-def _missing_step(database: Database) -> str:
-    """Return which step has given a store nothing, and the command that takes it."""
-    for query, lack, command in (
-        ("SELECT 1 FROM collections LIMIT 1", "nothing is collected", "collect"),
-        ("SELECT 1 FROM annotations LIMIT 1", "no pair is judged", "annotate"),
-    ):
-        if not database.column(query):
-            return f"{lack}: run `cosqa {command}`"
-    return "its labels are not exported: run `cosqa publish`, which says what is in the way"
+    raise SettingsError(
+        f"--benchmark FOLDER says which benchmark is meant: {settings.folder} has {found}"
+    )
 
 
 def find_benchmark(database: Database, benchmark_id: BenchmarkId) -> Published | None:

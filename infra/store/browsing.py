@@ -163,24 +163,6 @@ class Listed(NamedTuple):
 def find_pairs(snapshot: Snapshot, wanted: Wanted, limit: int = PAGE) -> Listed:
     """Return a page of the pairs that are wanted."""
     place = f"coalesce({SORTS[wanted.sort]}, 0)::DOUBLE"
-    where, parameters = _where(wanted)
-    with snapshot.transaction() as tx:
-        total = tx.count(f"SELECT count(*) FROM memory.pairs WHERE {where}", parameters)  # noqa: S608 - literals only
-        if wanted.after:
-            where += f" AND ({place} > $place OR {place} = $place AND number > $number)"
-            parameters |= {"place": wanted.after[0], "number": wanted.after[1]}
-        numbers = tx.rows(
-            f"SELECT number FROM memory.pairs WHERE {where} "  # noqa: S608 - literals only
-            f"ORDER BY {place}, number LIMIT {limit + 1}",
-            parameters,
-        )
-        chosen = [number for (number,) in numbers]
-        found = {pair.number: pair for pair in _listed(tx, _CHOSEN, [chosen], place)}
-    listed = [found[number] for number in chosen]
-    return Listed(listed[:limit], total, len(listed) > limit)
-
-
-def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
     conditions, parameters = ["true"], dict[str, object]()
     for facet in FACETS:
         if value := wanted.facets.get(facet):
@@ -196,7 +178,21 @@ def _where(wanted: Wanted) -> tuple[str, dict[str, object]]:
                 f"WHERE contains(lower(text), lower(${table}_have)))"
             )
             parameters[f"{table}_have"] = text
-    return " AND ".join(conditions), parameters
+    where = " AND ".join(conditions)
+    with snapshot.transaction() as tx:
+        total = tx.count(f"SELECT count(*) FROM memory.pairs WHERE {where}", parameters)  # noqa: S608 - literals only
+        if wanted.after:
+            where += f" AND ({place} > $place OR {place} = $place AND number > $number)"
+            parameters |= {"place": wanted.after[0], "number": wanted.after[1]}
+        numbers = tx.rows(
+            f"SELECT number FROM memory.pairs WHERE {where} "  # noqa: S608 - literals only
+            f"ORDER BY {place}, number LIMIT {limit + 1}",
+            parameters,
+        )
+        chosen = [number for (number,) in numbers]
+        found = {pair.number: pair for pair in _listed(tx, _CHOSEN, [chosen], place)}
+    listed = [found[number] for number in chosen]
+    return Listed(listed[:limit], total, len(listed) > limit)
 
 
 def _listed(
@@ -233,9 +229,9 @@ def pairs_beside(snapshot: Snapshot, pair: ListedPair) -> dict[str, ListedPair]:
     return {"previous" if one.number < pair.number else "next": one for one in found}
 
 
-def pairs_of_query(snapshot: Snapshot, query_id: QueryId, limit: int = PAGE) -> list[ListedPair]:
-    """Return a query's pairs, the best candidates first."""
-    return _listed(snapshot, f"WHERE query_id = ? ORDER BY number LIMIT {limit}", [query_id])
+def pairs_of_query(snapshot: Snapshot, query_id: QueryId) -> list[ListedPair]:
+    """Return a page of a query's pairs, the best candidates first."""
+    return _listed(snapshot, f"WHERE query_id = ? ORDER BY number LIMIT {PAGE}", [query_id])
 
 
 def recipes_of_pair(snapshot: Snapshot, key: PairKey) -> list[RecipeId]:
@@ -307,9 +303,8 @@ def scores_of_queries(
     metric: str,
     methods: tuple[str, str],
     order: Order,
-    limit: int = PAGE,
 ) -> list[QueryScore]:
-    """Return queries by what a method scores, or by what it gains on another.
+    """Return a page of queries by what a method scores, or by what it gains on another.
 
     Args:
         snapshot: The copy.
@@ -317,7 +312,6 @@ def scores_of_queries(
         metric: The metric.
         methods: Keys of the method and of the one it is compared with, "" for none.
         order: Which come first.
-        limit: How many at most.
     """
     given = {
         "benchmark": benchmark_id,
@@ -325,6 +319,6 @@ def scores_of_queries(
         "method": methods[0],
         "other": methods[1],
         "ascending": order == "worst",
-        "limit": limit,
+        "limit": PAGE,
     }
     return snapshot.records(QueryScore, _SQL["scores_of_queries"], given)

@@ -135,13 +135,17 @@ def replace_collections(
                     "for_agents": name == annotated,
                     "input_digest": input_digest,
                 }
-                _insert_info(tx, name, own, content)
-                _insert_content(tx, name, files[name])
+                _insert_collection(tx, name, own, content, files[name])
 
 
-def _insert_info(
-    tx: Transaction, collection: str, own: Mapping[str, object], content: Content
+def _insert_collection(
+    tx: Transaction,
+    collection: str,
+    own: Mapping[str, object],
+    content: Content,
+    buffered: BufferedContent,
 ) -> None:
+    """Store what a collection's source says of it, and its queries, codes and labels."""
     info = content.info
     row = {
         "collection": collection,
@@ -164,12 +168,9 @@ def _insert_info(
             for position, part in enumerate(content.parts)
         ],
     )
-
-
-def _insert_content(tx: Transaction, collection: str, content: BufferedContent) -> None:
     for kind, identity, table in (
-        ("queries", "query_id", content.queries),
-        ("codes", "code_id", content.codes),
+        ("queries", "query_id", buffered.queries),
+        ("codes", "code_id", buffered.codes),
     ):
         _insert_texts(tx, kind, identity, table.read)
         with tx.stream("incoming", table.read()):
@@ -178,7 +179,7 @@ def _insert_content(tx: Transaction, collection: str, content: BufferedContent) 
                 "SELECT $1 AS collection, * EXCLUDE (text) FROM incoming",
                 [collection],
             )
-    record_votes(tx, collection, content.labels.read())
+    record_votes(tx, collection, buffered.labels.read())
 
 
 def documented_by_language(database: Database, collection: str) -> dict[str, tuple[int, int]]:

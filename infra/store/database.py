@@ -195,9 +195,20 @@ def open_database(settings: StoreSettings) -> Database:
         StoreError: The folder cannot be created, or the file is no store of this program.
         DiskFullError: The disk has no room for a store.
     """
-    file = DatabaseFile(settings)
-    with space_on(settings.folder, "choose another folder with --store"):
-        _make_folder(settings.folder)
+    file, folder = DatabaseFile(settings), settings.folder
+    if {"?", "\\"} & set(str(folder.absolute())):
+        raise StoreError(
+            f"the path of the store folder {folder} has a ? or a \\, with which DuckDB would "
+            "write elsewhere; choose another with --store"
+        )
+    with space_on(folder, "choose another folder with --store"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"cannot create the store folder {folder}: {error.strerror}; choose another with "
+                "--store"
+            ) from error
         with file.connected() as connection:
             connection.begin()
             if connection.execute("SELECT 1 FROM duckdb_tables() LIMIT 1").fetchone() is None:
@@ -206,21 +217,6 @@ def open_database(settings: StoreSettings) -> Database:
             store_id = file.store_id(connection)
             connection.commit()
     return Database(settings, store_id)
-
-
-def _make_folder(folder: Path) -> None:
-    if {"?", "\\"} & set(str(folder.absolute())):
-        raise StoreError(
-            f"the path of the store folder {folder} has a ? or a \\, with which DuckDB would "
-            "write elsewhere; choose another with --store"
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"cannot create the store folder {folder}: {error.strerror}; choose another with "
-            "--store"
-        ) from error
 
 
 def require_store(settings: StoreSettings) -> None:

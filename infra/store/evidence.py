@@ -114,7 +114,16 @@ def _read_part(database: Database, chosen: pa.Table) -> Iterator[pa.RecordBatch]
                     writer.write_batch(batch)
             tx.execute("DROP TABLE part")  # after an error, the rollback drops it
         file.seek(0)
-        yield from _side_by_side(pa.ipc.open_stream(file))
+        waiting: list[pa.RecordBatch] = []
+        for batch in pa.ipc.open_stream(file):
+            several = pa.concat_batches([*waiting, batch])
+            places = several["place"].to_numpy()
+            last = int(np.searchsorted(places, places[-1])) if len(places) else 0
+            if last:
+                yield _assembled(several.slice(0, last))
+            waiting = [several.slice(last)]  # the rest of the last annotation may come next
+        if waiting and waiting[0].num_rows:
+            yield _assembled(waiting[0])
 
 
 def _chosen(tx: Transaction, selection: EvidenceSelection, codes: pa.Array | None) -> pa.Table:
@@ -142,21 +151,8 @@ def _struct(names: tuple[str, ...], **expressions: str) -> str:
     return "{" + ", ".join(f"'{name}': {sql}" for name, sql in fields.items()) + "}"
 
 
-def _side_by_side(rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    """Yield annotations with their lists, from rows that begin with an annotation each."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in rows:
-        several = pa.concat_batches([*waiting, batch])
-        places = several["place"].to_numpy()
-        last = int(np.searchsorted(places, places[-1])) if len(places) else 0
-        if last:
-            yield _assembled(several.slice(0, last))
-        waiting = [several.slice(last)]  # the rest of the last annotation may come next
-    if waiting and waiting[0].num_rows:
-        yield _assembled(waiting[0])
-
-
 def _assembled(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return annotations with their lists, from rows that begin with an annotation each."""
     places, kinds = rows["place"].to_numpy(), rows["kind"].to_numpy()
     annotations = rows["annotation"].filter(pa.array(kinds == 0))
     columns = dict(zip(annotations.type.names, annotations.flatten(), strict=True))

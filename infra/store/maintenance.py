@@ -198,8 +198,18 @@ def faults_of(settings: StoreSettings) -> Iterator[str]:
         yield str(error)
         return
     for file, items in files:
-        if fault := _fault_of_vectors(settings.vectors / str(file), int(items)):
-            yield f"{settings.vectors / str(file)} {fault}"
+        path = settings.vectors / str(file)
+        if not path.exists():
+            yield f"{path} is missing"
+            continue
+        try:
+            opened = VectorFile(path)
+            found = len(opened.ids), opened.rows.shape[0]
+        except StoreError as error:
+            yield f"{path} cannot be read: {error}"
+            continue
+        if found != (items, items):
+            yield f"{path} has {found[1]:,} vectors instead of {items:,}"
     if fault := fault_of(settings.journal):
         yield f"{settings.journal} is damaged: {fault}"
 
@@ -220,14 +230,3 @@ def _faults_of_rows(tx: Transaction) -> Iterator[str]:
     for fault, rows in (*faults, ("annotations that are there more than once", twice)):
         if number := tx.count(f"SELECT count(*) FROM {rows}"):  # noqa: S608 - literals
             yield f"{fault}: {number:,}"
-
-
-def _fault_of_vectors(file: Path, items: int) -> str:
-    if not file.exists():
-        return "is missing"
-    try:
-        opened = VectorFile(file)
-        found = len(opened.ids), opened.rows.shape[0]
-    except StoreError as error:
-        return f"cannot be read: {error}"
-    return "" if found == (items, items) else f"has {found[1]:,} vectors instead of {items:,}"

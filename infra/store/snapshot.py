@@ -86,11 +86,6 @@ def empty_snapshot(folder: Path) -> Snapshot:
     return Snapshot(StoreSettings(folder=folder), "", connection)
 
 
-def browse_line(settings: StoreSettings) -> str:
-    """Return the command that shows a store's pairs on pages."""
-    return f"cosqa browse --store {settings.folder}"
-
-
 def _connection(folder: Path) -> duckdb.DuckDBPyConnection:
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{_MEMORY_MB}MB",

@@ -108,17 +108,14 @@ class VectorFile:
             StoreError: The file is missing or damaged.
         """
         with self._readable():
-            chunked = self._vectors()
+            with self._file.open("rb") as stream:
+                mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+            chunked = _typed(table, "vector")
             chunks = chunked.chunks  # combining copies even a single one
             column = chunks[0] if len(chunks) == 1 else chunked.combine_chunks()
             found: Vectors = column.flatten().to_numpy().reshape(len(column), column.type.list_size)
         return found
-
-    def _vectors(self) -> pa.ChunkedArray:
-        with self._file.open("rb") as stream:
-            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-        table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
-        return _typed(table, "vector")
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Prefect tasks on Ray's workers, within the flow that submits them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Generic, Self, TypeVar, cast
 from uuid import UUID
@@ -47,7 +47,11 @@ class RayTasks(Generic[R]):
         self._release = release
         others = {name: number for name, number in asked.items() if name != "CPU"}
         self._options = {"num_cpus": asked["CPU"], "resources": others}
-        self._after: set[RunInput] = {TaskRunResult(id=_id_of(state)) for state in after}
+        self._after: set[RunInput] = set()
+        for state in after:
+            task_run_id = state.state_details.task_run_id
+            assert task_run_id  # noqa: S101 - a task's
+            self._after.add(TaskRunResult(id=task_run_id))
         self._runner: RayTaskRunner[R] = RayTaskRunner()
         self._running: dict[Any, PrefectRayFuture[R]] = {}
 
@@ -56,7 +60,18 @@ class RayTasks(Generic[R]):
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._end(list(self._running))
+        """End runs that wait for room or for their next try, and tell Prefect."""
+        references = list(self._running)
+        for reference in references:  # one that sleeps until its next try hears only its end
+            ray.cancel(reference, force=True)
+        if references:
+            ended: State[None] = Cancelled(message="the run has ended")
+            with get_client(sync_client=True) as client:
+                for reference in references:
+                    future = self._running.pop(reference)
+                    self._release(str(future.task_run_id))
+                    with suppress(ObjectNotFound, HTTPError):  # most have not begun
+                        client.set_task_run_state(future.task_run_id, ended, force=True)
         self._runner.__exit__(*error)
 
     def __len__(self) -> int:
@@ -112,20 +127,6 @@ class RayTasks(Generic[R]):
             raise result
         return cast("R", result)
 
-    def _end(self, references: Sequence[Any]) -> None:
-        """End runs that wait for room or for their next try, and tell Prefect."""
-        for reference in references:  # one that sleeps until its next try hears only its end
-            ray.cancel(reference, force=True)
-        if not references:
-            return
-        ended: State[None] = Cancelled(message="the run has ended")
-        with get_client(sync_client=True) as client:
-            for reference in references:
-                future = self._running.pop(reference)
-                self._release(str(future.task_run_id))
-                with suppress(ObjectNotFound, HTTPError):  # most have not begun
-                    client.set_task_run_state(future.task_run_id, ended, force=True)
-
 
 def cores() -> float:
     """Return the cores of the Ray cluster."""
@@ -142,9 +143,3 @@ def room_for(asked: Mapping[str, float]) -> str:
         + " and ".join(f"{free.get(name, 0):g} {name}" for name in asked)
         + " are free in all"
     )
-
-
-def _id_of(state: State[Any]) -> UUID:
-    task_run_id = state.state_details.task_run_id
-    assert task_run_id  # noqa: S101 - a task's
-    return task_run_id

@@ -11,6 +11,7 @@ reply.
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from agents import build_model, journal_ledger, recipe_of
 from agents.llm.reply import repetition
@@ -77,7 +78,7 @@ def check_judge(
         raise GoldQuestionError(f"no pair could be judged: {judged[-1].reason}")
     for line in _figures(finished, {pair.key: pair for pair in pairs}, known):
         tell(line)
-    tell(_of_run(finished, *((run_pairs, "as given") if run_pairs else _pending(settings))))
+    tell(_of_run(finished, settings, run_pairs))
     counts = count_questions(finished, known)
     if not is_above_chance(counts.asked - counts.wrong, counts.asked):
         raise GoldQuestionError(
@@ -169,8 +170,18 @@ def _figures(
     yield f"programs: of {ran} pairs one ran, of {accepted} one was accepted"
 
 
-def _of_run(judged: Sequence[Annotation], pairs: int, about: str) -> str:
-    """Return the cost of a pair, and of so many."""
+def _of_run(judged: Sequence[Annotation], settings: Settings, run_pairs: int | None) -> str:
+    """Return the cost of a pair, and of a run: of so many, else of those pending, else of 100."""
+    if run_pairs:
+        pairs, about = run_pairs, "as given"
+    else:
+        pairs, about = _PAIRS, "say how many by --pairs"
+        with suppress(CosqaError):  # nothing is collected by these settings
+            plan = annotation_plan(check(settings, check_source))
+            if plan.taken:
+                pairs, about = plan.taken, f"pending of {plan.collection}"
+            else:
+                about = "none pends"
     calls, whole = [call for item in judged for call in item.calls], len(judged)
     runs = sum(run.result.seconds for item in judged for run in item.executions)
     seconds = (sum(call.seconds for call in calls) + runs) / whole
@@ -183,12 +194,3 @@ def _of_run(judged: Sequence[Annotation], pairs: int, about: str) -> str:
         f"where the server answers several at once; {pairs * tokens / whole:,.0f} tokens, cost "
         f"{format_cost(None if usd is None else pairs * usd)}"
     )
-
-
-def _pending(settings: Settings) -> tuple[int, str]:
-    """Return number and description of the pairs that a run would judge; 100 if none is planned."""
-    try:
-        plan = annotation_plan(check(settings, check_source))
-    except CosqaError:  # nothing is collected by these settings
-        return _PAIRS, "say how many by --pairs"
-    return (plan.taken, f"pending of {plan.collection}") if plan.taken else (_PAIRS, "none pends")

@@ -27,9 +27,8 @@ def labels_by(
     bodies = {**recipes.load_bodies(database), **(more or {})}
     sets = [tuple(rounds)]
     for recipe in recipes.used_recipes(database, collection):
-        if recipe.rounds not in sets and are_comparable(
-            bodies[recipe.recipe_id], bodies[rounds[0]]
-        ):
+        criterion = criterion_of(bodies[recipe.recipe_id])  # the question that its labels answer
+        if recipe.rounds not in sets and criterion == criterion_of(bodies[rounds[0]]):
             sets.append(recipe.rounds)
     return CurrentLabels(
         collection=collection,
@@ -37,11 +36,6 @@ def labels_by(
         sets=tuple(sets),
         covered=tuple(_covered(sets, judged_by(database, collection, search_ids), bodies)),
     )
-
-
-def are_comparable(one: Body, other: Body) -> bool:
-    """Return True if labels by two recipes are compatible: they answer one question."""
-    return criterion_of(one) == criterion_of(other)
 
 
 def last_recipe(

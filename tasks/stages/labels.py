@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from agents.committee.recipe import criterion_of
 from infra.collected import StoredCollection
-from infra.identity import PairKey, RecipeId, SearchId
+from infra.identity import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Code, Criterion, Label, Query, Record
 from infra.settings import PublishSettings
 from infra.store import Database, annotations, candidates, corpus, recipes
@@ -113,8 +113,17 @@ def labelled_benchmark(
     else:
         own = corpus.label_columns(database, labels.collection.name, labels.origin)
         benchmark = _benchmark(database, labels, Rows(Label, own), pc.unique(own["query_id"]))
+    found: Sequence[CodeId] = ()
     if settings.code_base == "candidates":
-        benchmark = _with_candidates_only(database, labels, benchmark)
+        found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
+    if found:  # and codes with a label; a collection without candidates keeps all its codes
+        columns = columns_of(benchmark)
+        judged = (rows.column("code_id") for rows in (columns.labels, columns.undecided))
+        kept = {*found, *(code for ids in judged for code in pc.unique(ids).to_pylist())}
+        own_ids = columns.codes.column("code_id")
+        chosen = pc.is_in(own_ids, value_set=pa.array(sorted(kept), pa.string()))
+        codes = columns.codes.where(chosen)
+        benchmark = benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})
     found_by = candidates.encoders_of(database, labels.searches) if labels.current else ()
     return benchmark.model_copy(update={"found_by": tuple(found_by)})
 
@@ -257,24 +266,6 @@ def label_recipes(
         for origin in sorted(pc.unique(origins).to_pylist())
         if origin in giver
     )
-
-
-def _with_candidates_only(database: Database, labels: LabelSet, benchmark: Benchmark) -> Benchmark:
-    """Return the benchmark with the union of candidates and labelled codes as its codes.
-
-    A collection without candidates keeps all its codes.
-    """
-    found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
-    if not found:
-        return benchmark
-    columns = columns_of(benchmark)
-    judged = (rows.column("code_id") for rows in (columns.labels, columns.undecided))
-    kept = {*found, *(code for ids in judged for code in pc.unique(ids).to_pylist())}
-    chosen = pc.is_in(
-        columns.codes.column("code_id"), value_set=pa.array(sorted(kept), pa.string())
-    )
-    codes = columns.codes.where(chosen)
-    return benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})
 
 
 def _benchmark(

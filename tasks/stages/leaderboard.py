@@ -19,7 +19,7 @@ from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.labels import decide_labels
 from infra.store.samples import final_labels
-from infra.summaries import NO_EFFORT, EncodingEffort
+from infra.summaries import NO_EFFORT
 from tasks.benchmarks import qrels_of
 from tasks.benchmarks.distractors import parents_of_mutants
 from tasks.benchmarks.runs import Qrels, Rankings
@@ -144,23 +144,22 @@ def _encoding_speed(known: Mapping[str, Encoding], codes: int, settings: Encoder
     efforts = [effort for effort, _ in known.values()]
     seconds = [effort.seconds / effort.texts if effort.texts else 0.0 for effort in efforts]
     numbers = sum(dimension for _, dimension in known.values())
-    usd = [
-        _price(encoders.get(name).spec.model, effort, settings)
-        for name, (effort, _) in known.items()
-        if encoders.get(name).spec.is_api
-    ]
+    usd: list[float | None] = []  # of 1,000 texts by each API, None where its price is unknown
+    for name, (effort, _) in known.items():
+        spec = encoders.get(name).spec
+        if spec.is_api:
+            prices = prices_of(settings.of_api(spec.model))
+            usd.append(
+                prices.usd(effort.tokens, 0) / effort.texts * 1_000
+                if prices and effort.texts
+                else None
+            )
     return Speed(
         texts=1 / sum(seconds) if seconds and all(seconds) else None,
         megabytes=codes * numbers * 4 / 1e6 if numbers else None,
         usd=sum(filter(None, usd)) if usd and None not in usd else None,
         machines=tuple(sorted(sum(efforts, NO_EFFORT).machines)),
     )
-
-
-def _price(model: str, effort: EncodingEffort, settings: EncoderSettings) -> float | None:
-    """Return the US dollars for 1,000 texts of a model behind an API, None where it is unknown."""
-    prices = prices_of(settings.of_api(model))
-    return prices.usd(effort.tokens, 0) / effort.texts * 1_000 if prices and effort.texts else None
 
 
 def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Rankings]:

@@ -184,24 +184,21 @@ def check_annotators(
 
 def _with_keys(settings: Settings) -> Settings:
     for name, section in (("llm", settings.llm), ("encoder", settings.encoder)):
-        if section.api_key_block and not section.api_key:
-            key = _secret(name, section.api_key_block)
-            with_key = section.model_copy(update={"api_key": key})
-            settings = settings.model_copy(update={name: with_key})
+        if not section.api_key_block or section.api_key:
+            continue
+        from prefect.blocks.system import Secret  # noqa: PLC0415 - takes a second
+
+        try:
+            secret = cast("Secret[str]", Secret.load(section.api_key_block))
+        except ValueError as error:
+            raise SettingsError(
+                f"{name}.api_key_block: there is no Secret block {section.api_key_block!r} on the "
+                f"Prefect server; create it, or set COSQA_{name.upper()}__API_KEY"
+            ) from error
+        try:
+            key = clean_key(SecretStr(secret.get()))
+        except ValueError as error:
+            raise SettingsError(f"{name}.api_key_block: {error}") from None
+        with_key = section.model_copy(update={"api_key": key})
+        settings = settings.model_copy(update={name: with_key})
     return settings
-
-
-def _secret(section: str, block: str) -> SecretStr | None:
-    from prefect.blocks.system import Secret  # noqa: PLC0415 - takes a second
-
-    try:
-        secret = cast("Secret[str]", Secret.load(block))
-    except ValueError as error:
-        raise SettingsError(
-            f"{section}.api_key_block: there is no Secret block {block!r} on the Prefect server; "
-            f"create it, or set COSQA_{section.upper()}__API_KEY"
-        ) from error
-    try:
-        return clean_key(SecretStr(secret.get()))
-    except ValueError as error:
-        raise SettingsError(f"{section}.api_key_block: {error}") from None

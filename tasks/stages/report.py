@@ -3,22 +3,19 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from agents.roles.read import Screener
-from infra.collected import StoredCollection
 from infra.records import Record
 from infra.store import Database, benchmarks, corpus
 from infra.store.benchmarks import Published
 from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import CurrentLabels
 from infra.store.recipes import load_recipe, model_of
-from infra.store.snapshot import browse_line
 from tasks.benchmarks import read_manifest
 from tasks.inputs.tables import read_table
 from tasks.metrics import STANDARD
-from tasks.reports.leaderboard import language_rows
+from tasks.reports.leaderboard import LanguageRow, language_rows
 from tasks.reports.run import (
     AgentsPart,
     BenchmarkScores,
@@ -82,15 +79,28 @@ def gather_report(
     """Return the data of the report on a source's collections and their exports."""
     labels = labels_of_agents(database, source)
     current = labels.current if labels else None
+    counts = []
+    for collection in source.collections:
+        info, dropped = corpus.load_source(database, collection.name)
+        counts.append(
+            CollectionCounts(
+                name=collection.name,
+                source=info,
+                queries=collection.queries,
+                codes=collection.codes,
+                labels=corpus.count_source_labels(database, collection.name),
+                dropped=dropped,
+            )
+        )
     return ReportData(
         title=f"{source.main.name}: benchmark report",
         generated_at=time_of_writing(),
         benchmarks=tuple(_scores(database, item, methods, depth) for item in published),
-        collections=tuple(_counts(database, item) for item in source.collections),
+        collections=tuple(counts),
         candidates=source.search.candidates,
         agents=_agents(database, current) if current else None,
         links={item.name: item.folder for item in published},
-        browse=browse_line(database.settings),
+        browse=f"cosqa browse --store {database.settings.folder}",
     )
 
 
@@ -99,7 +109,20 @@ def _scores(
 ) -> BenchmarkScores:
     keys = [method_key(method, depth) for method in methods]
     means = benchmarks.mean_scores(database, published.benchmark_id, keys, STANDARD)
-    manifest = read_manifest(Path(published.folder))
+    folder = Path(published.folder)
+    manifest = read_manifest(folder)
+    languages: tuple[LanguageRow, ...] = ()
+    if not manifest.sealed:
+        labels = read_table(folder / "labels.parquet", ("query_id", "code_id", "relevance"))
+        codes = read_table(folder / "codes.parquet", ("code_id", "language"))
+        relevant = labels.filter(pc.greater(labels["relevance"], 0))
+        found = relevant.join(codes, "code_id").select(["query_id", "language"])
+        named = pc.if_else(pc.equal(found["language"], ""), "python", found["language"])
+        # Each query in the languages of the code that answers it.
+        answered = found.set_column(1, "language", named)
+        languages = language_rows(
+            benchmarks.mean_scores_by_language(database, published.benchmark_id, keys, answered)
+        )
     return BenchmarkScores(
         name=published.name,
         label_origin=published.label_origin,
@@ -107,35 +130,7 @@ def _scores(
         codes=manifest.counts["codes"],  # which may be fewer than were collected
         depth=depth,
         methods=means,
-        languages=()
-        if manifest.sealed
-        else language_rows(
-            benchmarks.mean_scores_by_language(
-                database, published.benchmark_id, keys, _answered(Path(published.folder))
-            )
-        ),
-    )
-
-
-def _answered(folder: Path) -> pa.Table:
-    """Return (query_id, language) of an export's queries by the code that answers them."""
-    labels = read_table(folder / "labels.parquet", ("query_id", "code_id", "relevance"))
-    codes = read_table(folder / "codes.parquet", ("code_id", "language"))
-    relevant = labels.filter(pc.greater(labels["relevance"], 0))
-    found = relevant.join(codes, "code_id").select(["query_id", "language"])
-    named = pc.if_else(pc.equal(found["language"], ""), "python", found["language"])
-    return found.set_column(1, "language", named)
-
-
-def _counts(database: Database, collection: StoredCollection) -> CollectionCounts:
-    info, dropped = corpus.load_source(database, collection.name)
-    return CollectionCounts(
-        name=collection.name,
-        source=info,
-        queries=collection.queries,
-        codes=collection.codes,
-        labels=corpus.count_source_labels(database, collection.name),
-        dropped=dropped,
+        languages=languages,
     )
 
 

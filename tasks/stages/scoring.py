@@ -111,8 +111,12 @@ def open_benchmark(database: Database, folder: Path, answers: Path | None = None
     check_folder(folder)
     folder = folder.resolve()
     content = _content(folder, answers)
+    if is_export(folder) and (manifest := read_manifest(folder)).sealed == content.sealed:
+        identity = manifest.fingerprint  # pairs that it does not list may be part of it
+    else:
+        identity = benchmark_fingerprint(content)
     published = Published(
-        benchmark_id=_identity(folder, content),
+        benchmark_id=BenchmarkId(identity),
         name=content.name,
         collection="",
         label_origin=content.label_origin,
@@ -134,13 +138,6 @@ def _content(folder: Path, answers: Path | None = None) -> Benchmark:
         raise SourceError(f"{folder} is not a benchmark any more: put it there again")
     content = found.benchmark(needs_labels=False)
     return unseal_benchmark(content, answers) if answers else content
-
-
-def _identity(folder: Path, content: Benchmark) -> BenchmarkId:
-    """Return the fingerprint of what is in a folder, which was read from it."""
-    if is_export(folder) and (manifest := read_manifest(folder)).sealed == content.sealed:
-        return BenchmarkId(manifest.fingerprint)  # pairs that it does not list may be part of it
-    return BenchmarkId(benchmark_fingerprint(content))
 
 
 def leaderboard_folder(published: Published, settings: PublishSettings) -> Path:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from agents.committee.specified import ClaimAccount, account_of
+from agents.committee.specified import account_of
 from agents.llm.structured_output import read
 from agents.roles.specify import Specification, Specifier, best_of
 from infra.records import Annotation
@@ -70,18 +70,17 @@ def specified_part(annotation: Annotation) -> SpecifiedPart | None:
         ),
         verdict=screening.verdict if screening else "",
         adapter=screening.adapter.strip() if screening else "",
-        claims=tuple(map(_line_of, account.claims)),
-    )
-
-
-def _line_of(item: ClaimAccount) -> ClaimLine:
-    return ClaimLine(
-        call=item.claim.arguments,
-        expected=item.claim.value,
-        outcome=item.run.outcome if item.run else "not_run",
-        actual=item.run.gave if item.run else "",
-        oracle=item.read,
-        counts=item.counts,
+        claims=tuple(
+            ClaimLine(
+                call=item.claim.arguments,
+                expected=item.claim.value,
+                outcome=item.run.outcome if item.run else "not_run",
+                actual=item.run.gave if item.run else "",
+                oracle=item.read,
+                counts=item.counts,
+            )
+            for item in account.claims
+        ),
     )
 
 

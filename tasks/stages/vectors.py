@@ -35,7 +35,7 @@ from tasks.estimators import PairVectors
 from tasks.inputs.pairs import Pairs
 from tasks.reports.text import counted
 from tasks.runtime.artifacts import artifact_key
-from tasks.runtime.caching import ENCODER_AWAY, Parameters, StageRetry, stage
+from tasks.runtime.caching import ENCODER_AWAY, StageRetry, stage
 from tasks.runtime.progress import get_run_logger, progress, raise_if_stopped, run_logger
 from tasks.runtime.vector_writer import EmbeddedBatch, ReadTexts, VectorWriter, encode
 from tasks.search.scores import Codes
@@ -77,14 +77,6 @@ def encoder_key(encoder: str) -> str:
     return encoders.get(encoder).spec.key
 
 
-def _is_embedded(p: Parameters) -> bool:
-    return not any(
-        vectors.lost_files(p.database, encoder_key(p.encoder), kind)
-        or len(_missing(p.database, p.collections, p.encoder, kind))
-        for kind in KINDS
-    )
-
-
 @stage(
     "embed",
     "embed the texts of {collections[0].name} by {encoder}",
@@ -94,7 +86,13 @@ def _is_embedded(p: Parameters) -> bool:
         digest_of_set(collection.fingerprint for collection in p.collections),
         encoder_key(p.encoder),
     ),
-    is_valid=_is_embedded,
+    is_valid=lambda p: (
+        not any(
+            vectors.lost_files(p.database, encoder_key(p.encoder), kind)
+            or len(_missing(p.database, p.collections, p.encoder, kind))
+            for kind in KINDS
+        )
+    ),
     retries=StageRetry((30, 60, 120), ENCODER_AWAY),
 )
 def embed(
@@ -136,13 +134,14 @@ def embed_texts(work: Embedding, name: str, kind: Kind, text_of: Mapping[str, st
     _embed(work, name, [Job(kind, vectors.ids_of(sorted(text_of)), read)])
 
 
-def embed_stored(work: Embedding, name: str, kind: Kind, ids: vectors.Ids) -> None:
-    """Embed a store's queries or codes that have no vector."""
-    forget_lost_files(work, kind)
-    stored = vectors.StoredVectors(work.database, work.spec.key, kind, ids)
+def embed_stored_codes(work: Embedding, name: str, ids: vectors.Ids) -> None:
+    """Embed a store's codes that have no vector."""
+    forget_lost_files(work, "code")
+    stored = vectors.StoredVectors(work.database, work.spec.key, "code", ids)
     missing = ids.filter(stored.is_missing)
     if len(missing):
-        _embed(work, name, [Job(kind, missing, partial(vectors.load_texts, work.database, kind))])
+        read = partial(vectors.load_texts, work.database, "code")
+        _embed(work, name, [Job("code", missing, read)])
 
 
 def _embed(work: Embedding, name: str, jobs: Sequence[Job]) -> None:

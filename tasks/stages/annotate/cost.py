@@ -45,7 +45,14 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
         at_once = max(1, min(pairs, chosen.annotation.in_flight))
         minutes = _amount(pairs / at_once / 60, means.seconds, means.pairs)
     else:
-        means, basis = _built_in(configuration, prices), f"built in for {configuration}"
+        requests, basis = _REQUESTS[configuration], f"built in for {configuration}"
+        usd = prices and requests * (_SENT * prices[0] + _RECEIVED * prices[1])
+        means = PairMeans(
+            pairs=0,
+            tokens=Mean(mean=requests * (_SENT + _RECEIVED)),
+            usd=None if usd is None else Mean(mean=usd),
+            seconds=Mean(mean=0.0),
+        )
     recent, keys = recent_replies(database, model, configuration)
     if recent and (reply_s := Journal(database.settings.journal).reply_s(keys)):
         minutes = Amount(expected=pairs * len(keys) / recent * reply_s / 60)
@@ -80,17 +87,6 @@ def _price_source(llm: LanguageModelSettings) -> str:
         return "at the prices of COSQA_LLM__USD_PER_MILLION_TOKENS"
     is_known = prices_of(llm) is not None
     return f"litellm's price list has {'the' if is_known else 'no'} price of {llm.model}"
-
-
-def _built_in(configuration: Configuration, prices: tuple[float, float] | None) -> PairMeans:
-    requests = _REQUESTS[configuration]
-    usd = prices and requests * (_SENT * prices[0] + _RECEIVED * prices[1])
-    return PairMeans(
-        pairs=0,
-        tokens=Mean(mean=requests * (_SENT + _RECEIVED)),
-        usd=None if usd is None else Mean(mean=usd),
-        seconds=Mean(mean=0.0),
-    )
 
 
 def _amount(factor: float, of_pair: Mean, known: int) -> Amount:

@@ -81,7 +81,16 @@ def judge_rankings(
     examples: defaultdict[str, set[str]] = defaultdict(set)
     for row in labels.to_pylist():
         examples[row["query_id"]].add(row["code_id"])
-    ranked = {_named(run.method): _first(run.file) for run in runs}
+    ranked: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        # A column calls trained encoders by their names.
+        column = renamed(
+            run.method, lambda name: encoders.get(name).spec.name if encoders.has(name) else name
+        )
+        first = defaultdict[str, list[str]](list)
+        for query, code, _ in read_run(run.file).cut(DEEPEST).rows():
+            first[query].append(code)
+        ranked[column] = first
     ids = {code for of in ranked.values() for codes in of.values() for code in codes}
     texts = corpus.texts_of(database, ids.union(*examples.values()))
     if post_rank:
@@ -102,21 +111,6 @@ def judge_rankings(
     write_outputs(search.folder, {SHEET: sheet_text(ranks, asked)})
     get_run_logger().info("%d questions of %s judged", len(asked), search.title)
     return WrittenSheet(file=search.folder / SHEET, scores=score_sheet(ranks), **counts)
-
-
-def _named(method: str) -> str:
-    """Return a method as a column calls it, its trained encoders by their names."""
-    return renamed(
-        method, lambda name: encoders.get(name).spec.name if encoders.has(name) else name
-    )
-
-
-def _first(file: Path) -> dict[str, list[str]]:
-    """Return query → its first codes, best first."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for query, code, _ in read_run(file).cut(DEEPEST).rows():
-        found[query].append(code)
-    return found
 
 
 def _reordered(

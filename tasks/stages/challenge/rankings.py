@@ -28,7 +28,7 @@ from tasks.ranking.methods import components, fuse, identity, rank_vectors
 from tasks.retrievers import retrievers
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.stages.scoring import Run
-from tasks.stages.vectors import Embedding, TextVectors, embed_stored, stored_vectors
+from tasks.stages.vectors import Embedding, TextVectors, embed_stored_codes, stored_vectors
 
 _TAG_DIGITS = 16
 
@@ -134,7 +134,7 @@ def _by_encoder(embedding: Embedding, search: Search, queries: list[Query]) -> R
     """Return rankings by an encoder, once all codes have vectors."""
     database, name, collection = embedding.database, embedding.encoder, search.collection.name
     codes = corpus.code_ids(database, collection, search.language)
-    embed_stored(embedding, search.title, "code", ids_of(codes))
+    embed_stored_codes(embedding, search.title, ids_of(codes))
     opened = stored_vectors(database, collection, name, "code", ids_of(codes))
     asked = sorted(queries, key=lambda query: query.query_id)
     texts = TextVectors(search.name, database, embedding.settings, embedding.ray)

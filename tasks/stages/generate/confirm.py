@@ -1,6 +1,5 @@
 """Sheets on which people confirm written answers: written out, and read back."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from infra.errors import SourceError
@@ -84,9 +83,14 @@ def confirm(database: Database, file: Path) -> ConfirmationCounts:
         if row.relevance and code.code_id != answer.code_id:
             of_collection.append(_vote(row, answer, 0))
             siblings = [stored[other] for other in stored if other[:2] == (collection, query_id)]
-            answer = _edited(answer, code, siblings)
-            if answer not in siblings:
-                stored[collection, query_id, answer.ordinal] = answer
+            known = [item for item in siblings if item.code_id == code.code_id]
+            if known:  # the sheet was read before
+                answer = known[0]
+            else:
+                ordinal = 1 + max(item.ordinal for item in siblings)
+                fields = {"code_id": code.code_id, "code": code.text, "edited": True}
+                answer = answer.model_copy(update={"ordinal": ordinal, **fields})
+                stored[collection, query_id, ordinal] = answer
                 changed.append(answer)
         of_collection.append(_vote(row, answer, row.relevance))
     generated.add_answers(database, [(answer, ()) for answer in changed], votes)
@@ -95,16 +99,6 @@ def confirm(database: Database, file: Path) -> ConfirmationCounts:
     return ConfirmationCounts(
         confirmed=len(rows) - refused - edited, edited=edited, refused=refused
     )
-
-
-def _edited(answer: GeneratedCode, code: Code, siblings: Sequence[GeneratedCode]) -> GeneratedCode:
-    """Return the answer with a person's code: the stored one if the sheet was read before."""
-    for item in siblings:
-        if item.code_id == code.code_id:
-            return item
-    ordinal = 1 + max(item.ordinal for item in siblings)
-    fields = {"ordinal": ordinal, "code_id": code.code_id, "code": code.text, "edited": True}
-    return answer.model_copy(update=fields)
 
 
 def _code(row: AnswerRow) -> Code:

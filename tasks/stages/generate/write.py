@@ -311,9 +311,8 @@ class AnswerWriter:
                 )
                 if written is None:
                     raise ModelUnavailableError(f"{asked} wrote no code")
-                answer = self._answer_of(query, len(answers), written)
                 async with self._storing:
-                    await asyncio.to_thread(self._store, answer, written)
+                    answer = await asyncio.to_thread(self._store, query, len(answers), written)
                 answers.append(answer)
                 self._counts[written.status] += 1
             self._failed_in_a_row = 0
@@ -329,8 +328,9 @@ class AnswerWriter:
                     "written answers are stored: remove the cause and run the same command again"
                 ) from error
 
-    def _answer_of(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
-        return GeneratedCode(
+    def _store(self, query: Query, ordinal: int, written: WrittenAnswer) -> GeneratedCode:
+        """Store a written answer and what verified it; return it as it is stored."""
+        answer = GeneratedCode(
             collection=self.collection,
             query_id=query.query_id,
             query=query.text,
@@ -342,8 +342,7 @@ class AnswerWriter:
             status=written.status,
             reason=written.reason,
         )
-
-    def _store(self, answer: GeneratedCode, written: WrittenAnswer) -> None:
         if written.annotation:
             store_annotations(self.database, [written.annotation])
         generated.add_answers(self.database, [(answer, written.calls)])
+        return answer

@@ -68,7 +68,12 @@ def sample_candidates(database: Database, collection: str, drawing: Drawing) -> 
     labels = current_labels_of(database, collection, searches[collection], drawing.criterion)
     pairs = samples.pairs_to_sample(database, labels, stratum)
     if not pairs:
-        raise SourceError(_nothing_to_draw(collection, drawing))
+        asked = "" if drawing.criterion == "exact" else f" by the criterion {drawing.criterion!r}"
+        if stratum not in ("pairs", "queries"):
+            raise SourceError(
+                f"no pair of {collection} is of stratum {stratum}{asked}: leave --stratum out"
+            )
+        raise SourceError(f"no pair of {collection} is judged{asked}: run `cosqa annotate` first")
     ids = {pair: pair.query_id if stratum == "queries" else " ".join(pair) for pair in pairs}
     chosen = Draw(drawing.number, drawing.seed).of(ids.values())
     sample = Sample(
@@ -78,14 +83,6 @@ def sample_candidates(database: Database, collection: str, drawing: Drawing) -> 
     )  # fmt: skip
     samples.add_sample(database, sample)
     return sample
-
-
-def _nothing_to_draw(collection: str, drawing: Drawing) -> str:
-    asked = "" if drawing.criterion == "exact" else f" by the criterion {drawing.criterion!r}"
-    if drawing.stratum not in ("pairs", "queries"):
-        named = f"is of stratum {drawing.stratum}{asked}"
-        return f"no pair of {collection} {named}: leave --stratum out"
-    return f"no pair of {collection} is judged{asked}: run `cosqa annotate` first"
 
 
 def items_of(pairs: Iterable[PairKey], seed: int) -> tuple[SampleItem, ...]:

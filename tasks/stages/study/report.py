@@ -4,7 +4,7 @@ Evidence is gathered from the store, an export and files; the study is a page, M
 figures as JSON.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -122,31 +122,30 @@ def read_annotators(files: Iterable[Path]) -> list[Annotator]:
     Raises:
         SourceError: A file is missing or is none that the command writes.
     """
-    return [
-        Annotator(
-            configuration=score.name,
-            model=score.model,
-            accuracy=score.accuracy,
-            pairs=score.pairs,
-            alpha_with_people=score.alpha_with_people,
-            file=printable(file),
-        )
-        for file in files
-        for score in _read_scores(file)
-    ]
-
-
-def _read_scores(file: Path) -> list[_Score]:
-    content = decode_json(read_text(file), printable(file))
-    try:
-        return TypeAdapter(list[_Score]).validate_python(content)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"])) or "the whole"
-        raise SourceError(
-            f"{file}: {place}: {problem['msg']}; give a file that `cosqa compare-annotators "
-            "--output FILE` has written"
-        ) from None
+    annotators: list[Annotator] = []
+    for file in files:
+        content = decode_json(read_text(file), printable(file))
+        try:
+            scores = TypeAdapter(list[_Score]).validate_python(content)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            place = ".".join(map(str, problem["loc"])) or "the whole"
+            raise SourceError(
+                f"{file}: {place}: {problem['msg']}; give a file that `cosqa compare-annotators "
+                "--output FILE` has written"
+            ) from None
+        annotators += [
+            Annotator(
+                configuration=score.name,
+                model=score.model,
+                accuracy=score.accuracy,
+                pairs=score.pairs,
+                alpha_with_people=score.alpha_with_people,
+                file=printable(file),
+            )
+            for score in scores
+        ]
+    return annotators
 
 
 class StudyFiles(Record):
@@ -204,17 +203,13 @@ def gather_evidence(
     people = people_figures(database)
     if people.preferences or people.timed_with_program or people.timed_without_program:
         evidence.people = people
-    _add_files(evidence, files)
-    return evidence
-
-
-def _add_files(evidence: Evidence, files: StudyFiles) -> None:
     if files.annotators:
         evidence.annotators = read_annotators(files.annotators)
     if files.annotation_store:
         evidence.annotation_store = files.annotation_store
     if files.score_sheet:
         evidence.score_sheet = files.score_sheet
+    return evidence
 
 
 def _conditions(
@@ -279,17 +274,9 @@ def _add_agents(
     evidence.ranks = figures.count_by_rank(database, source.search.search_id, current, draw)
     programs = figures.count_programs(database, current, _EXECUTED)
     evidence.programs = programs if programs.programs else _NO_PROGRAMS
-    evidence.costs = _costs(figures.pair_costs(database, current, OF_QUERIES))
-    if len(current.sets[0]) > 1:
-        votes = figures.votes_of_rounds(database, current)
-        evidence.rounds = alphas_of_rounds(votes, len(current.sets[0]))
-
-
-def _costs(rows: Sequence[PairCost]) -> dict[str, PairCost]:
-    """Return clear, unclear and all pairs, each with 0 pairs where there are none.
-
-    Pairs by claims are between them if there are any.
-    """
+    # Costs of clear, unclear and all pairs, each with 0 pairs where there are none; those by claims
+    # are between them if there are any.
+    rows = figures.pair_costs(database, current, OF_QUERIES)
     known = [row.dollars for row in rows if row.dollars is not None]
     everything = PairCost(
         kind="all",
@@ -301,7 +288,10 @@ def _costs(rows: Sequence[PairCost]) -> dict[str, PairCost]:
     for kind in ("clear", "unclear"):
         by_kind.setdefault(kind, PairCost(kind=kind, pairs=0, seconds=0, dollars=None))
     shown = ("clear", "unclear", "by claims", "all")
-    return {kind: by_kind[kind] for kind in shown if kind in by_kind}
+    evidence.costs = {kind: by_kind[kind] for kind in shown if kind in by_kind}
+    if len(current.sets[0]) > 1:
+        votes = figures.votes_of_rounds(database, current)
+        evidence.rounds = alphas_of_rounds(votes, len(current.sets[0]))
 
 
 def _add_benchmark(
