@@ -9,6 +9,7 @@ file or the environment. Nothing heavy is imported: ``--help`` reads this.
 import inspect
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -644,7 +645,10 @@ def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overr
 
 
 def _put(found: Overrides, text: str) -> None:
-    """Add a setting that is given as ``section.key=value``; a source's may have another part."""
+    """Add a setting that is given as ``section.key=value``; a source's may have another part.
+
+    The value is as TOML writes it, else the text; names may have commas between.
+    """
     flag = f"--set {text}"
     name, equals, value = text.partition("=")
     section, *keys = name.split(".")
@@ -656,6 +660,7 @@ def _put(found: Overrides, text: str) -> None:
     if key == "api_key":
         raise SettingsError(f"{flag.partition('=')[0]}: set COSQA_{section.upper()}__API_KEY")
     from infra.settings import Settings
+    from infra.settings.origins import is_list
 
     place = found.setdefault(section, {})
     for part in parts:
@@ -663,19 +668,13 @@ def _put(found: Overrides, text: str) -> None:
     if not isinstance(place, dict) or key in place:
         raise SettingsError(f"the setting {name} is given twice: leave one out")
     is_known = section in Settings.sections() and section != "source"
-    place[key] = _value(value, _field(name) if is_known else None)
-
-
-def _value(text: str, field: Any) -> object:  # noqa: ANN401 - pydantic's
-    """Return a setting's value: as TOML writes it, else the text; names may have commas between."""
-    from infra.settings.origins import is_list
-
-    if field and is_list(field) and not text.startswith("["):
-        return [name.strip() for name in text.split(",")]
-    try:
-        return text if field is None else tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    field = _field(name) if is_known else None
+    place[key] = value
+    if field and is_list(field) and not value.startswith("["):
+        place[key] = [each.strip() for each in value.split(",")]
+    elif field:
+        with suppress(tomllib.TOMLDecodeError):  # then it is the text
+            place[key] = tomllib.loads(f"value = {value}")["value"]
 
 
 def folders(flag: str, pairs: Iterable[str]) -> dict[str, Path]:

@@ -33,8 +33,12 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> Vali
         settings.llm.require_model()
     if settings.preset and settings.publish.include_unlicensed:
         say("code of unknown or forbidding licences is exported: keep it for private use")
-    if not is_plan:
-        _check_store(command, ready)
+    given = ready.given  # its store's folder is called as the user has
+    if not is_plan and command in _WRITE:
+        require_no_writer(given.store)
+    if not is_plan and command in _READ_THE_STORE:
+        require_store(given.store)
+        stored_collections(ready.database, given.source, ready.fingerprint)
     unnamed = command in COLLECTING and unnamed_input(settings.source, ready.opened)
     if unnamed:
         say(f"No code is named: {unnamed}.")
@@ -60,13 +64,3 @@ def _checked(
         raise SettingsError(
             f"{error}\npreset {settings.preset} needs, published at:\n{listed}"
         ) from None
-
-
-def _check_store(command: str, ready: ValidatedInputs) -> None:
-    """Check that no other run writes what this one is to write, and that it has what it reads."""
-    settings = ready.given  # its store's folder is called as the user has
-    if command in _WRITE:
-        require_no_writer(settings.store)
-    if command in _READ_THE_STORE:
-        require_store(settings.store)
-        stored_collections(ready.database, settings.source, ready.fingerprint)

@@ -106,33 +106,39 @@ def print_document(
         say(text, style=style)
 
 
-class _WithoutErrors(logging.Filter):
-    """Drops log records of errors that end the command, since `print_error` prints them.
+def _is_logged(record: logging.LogRecord) -> bool:
+    """Return False of an error that ends the command, since `print_error` prints it.
 
-    Other errors stay, without their tracebacks.
+    Other errors lose their tracebacks.
     """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        error = record.exc_info[1] if record.exc_info else None
-        record.exc_info = record.exc_text = None
-        message = record.getMessage()
-        is_ours = error is not None and all(isinstance(e, CosqaError) for e in _leaves(error))
-        return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
-
-
-_WITHOUT_ERRORS = _WithoutErrors()
+    error = record.exc_info[1] if record.exc_info else None
+    record.exc_info = record.exc_text = None
+    message = record.getMessage()
+    is_ours = error is not None and all(isinstance(e, CosqaError) for e in _leaves(error))
+    return not message.startswith(_FAILED) and (not is_ours or "Retry" in message)
 
 
 def hide_tracebacks() -> None:
     """Let Prefect log no traceback, and no error that is printed when the command ends."""
     for name in ("prefect.flow_runs", "prefect.task_runs"):
-        logging.getLogger(name).addFilter(_WITHOUT_ERRORS)
+        logging.getLogger(name).addFilter(_is_logged)
 
 
 def print_error(error: BaseException) -> None:
     """Print to stderr each distinct error of a group, and how to see more of unexpected ones."""
-    text = "\n".join(dict.fromkeys(map(_message, _leaves(error))))
-    sys.stderr.write(f"error: {visible(text, _LONGEST)}\n")
+    told: list[str] = []
+    for one in _leaves(error):
+        text = str(one)
+        if not isinstance(one, CosqaError):
+            said = text.strip() or "no message"
+            text = (
+                f"unexpected {type(one).__name__}: {said[:_LONGEST_ERROR]}\n"
+                "What was finished before is kept. Run `cosqa --traceback ...` to see where it "
+                "came from."
+            )
+        told.append(text)
+    whole = "\n".join(dict.fromkeys(told))
+    sys.stderr.write(f"error: {visible(whole, _LONGEST)}\n")
 
 
 def drop_tracebacks(error: BaseException) -> None:
@@ -160,13 +166,3 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
     else:
         cause = getattr(error, "cause", None)  # Ray's wrapper around an error of a worker
         yield cause if isinstance(cause, BaseException) else error
-
-
-def _message(error: BaseException) -> str:
-    if isinstance(error, CosqaError):
-        return str(error)
-    text = str(error).strip() or "no message"
-    return (
-        f"unexpected {type(error).__name__}: {text[:_LONGEST_ERROR]}\n"
-        "What was finished before is kept. Run `cosqa --traceback ...` to see where it came from."
-    )

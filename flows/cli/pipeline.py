@@ -60,12 +60,23 @@ def remember(lasting: Overrides, preset: str | None) -> None:
 
 
 def run_flow(name: str, ready: ValidatedInputs) -> None:
-    """Run the flow of a command, if it has anything to do."""
+    """Run the flow of a command, or say that nothing is left to do."""
     settings = ready.given
     if name in JUDGING and settings.annotation.agents:
         check_model_name(settings.llm)
-    if not needs_server(settings.llm, settings.encoder) and _is_done(name, ready):
-        return
+    if not needs_server(settings.llm, settings.encoder):
+        if done := found_done(name, ready):
+            what, left = settings.source.title, left_over(done.waiting, done.pending)
+            why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
+            say(f"Nothing was left to do {why}.")
+            print_exports({each.name: each.folder for each in done.published})
+            if name in _WRITE_REPORTS:
+                say(f"report: {report_file(settings.publish.folder)}")
+            return
+        if name in COLLECTING:
+            check_writer(ready)
+        if name in JUDGING and (name != "benchmark" or settings.annotation.agents):
+            check_committee(ready)
     ended = flow_state(name, ready)
     result = ended.result()
     if ended.message:
@@ -74,24 +85,6 @@ def run_flow(name: str, ready: ValidatedInputs) -> None:
         print_report(result)
     elif name == "publish":
         print_exports({each.name: each.folder for each in result})
-
-
-def _is_done(name: str, ready: ValidatedInputs) -> bool:
-    """Say that nothing is left to do, if so; else check model and engine."""
-    settings = ready.given
-    if done := found_done(name, ready):
-        what, left = settings.source.title, left_over(done.waiting, done.pending)
-        why = f"now for {what}: {left}" if left else f"for {what}: everything is up to date"
-        say(f"Nothing was left to do {why}.")
-        print_exports({each.name: each.folder for each in done.published})
-        if name in _WRITE_REPORTS:
-            say(f"report: {report_file(settings.publish.folder)}")
-        return True
-    if name in COLLECTING:
-        check_writer(ready)
-    if name in JUDGING and (name != "benchmark" or settings.annotation.agents):
-        check_committee(ready)
-    return False
 
 
 def left_over(waiting: int, pending: int) -> str:

@@ -25,7 +25,6 @@ from flows.runtime.prefect_server import (
     auth_file,
     await_server,
     die_with_parent,
-    is_private,
     server_auth,
     server_process,
     settings_of_server,
@@ -65,7 +64,7 @@ def serve(place: Path, port: int) -> None:
         server = server_process(bound, settings)
         bound.close()
         with _ended(server, signal.SIGTERM):
-            await_server(server, lambda: is_private(port, auth))
+            await_server(server, port, auth)
             address_file().write_text(api, encoding="utf-8")
             end_killed_runs()
             _make_pool_and_automations()
@@ -81,7 +80,11 @@ def serve(place: Path, port: int) -> None:
             )
             with _ended(worker, signal.SIGINT):
                 say(f"Runs work in {place}. The UI is at {api.removesuffix('/api')}.")
-                say(f"It asks for the password once: {_place_of(auth)}.")
+                # A terminal's log is no place for a password.
+                held = "your PREFECT_SERVER_API_AUTH_STRING"
+                if PREFECT_SERVER_API_AUTH_STRING.value() != auth:
+                    held = f"the line in {auth_file()}"
+                say(f"It asks for the password once: {held}.")
                 say("Begin there with Deployments > benchmark > Run.")
                 say("Commands in other terminals show their runs there.")
                 say("Ctrl-C ends server, worker and the runs that the worker has started.")
@@ -100,12 +103,6 @@ def _bound(port: int) -> Iterator[socket.socket]:
         ) from error
     with bound:
         yield bound
-
-
-def _place_of(auth: str) -> str:
-    """Say where a user finds the password; a terminal's log is no place for it."""
-    is_own = PREFECT_SERVER_API_AUTH_STRING.value() == auth
-    return "your PREFECT_SERVER_API_AUTH_STRING" if is_own else f"the line in {auth_file()}"
 
 
 class _EndedError(Exception):

@@ -1,24 +1,22 @@
 """The commands that print what there is: ``cosqa list``, ``cosqa settings`` and ``cosqa pair``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import typer
 
 from flows.cli.output import print_document, say
 from infra.errors import StoreError
-from infra.identity import RecipeId
 from infra.languages import languages
-from infra.records import Annotation
 from infra.registry import Registry
 from infra.settings import CONFIGURATION_SUMMARIES, Settings, StoreSettings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
-from infra.store import Database, annotations, open_database, recipes
+from infra.store import annotations, open_database, recipes
 from infra.store.annotations import find_judged, judged_beside
 from infra.store.corpus import functions_of
 from infra.store.database import require_store
-from tasks.encoders import SYNTAX, EncoderSpec, encoders
+from tasks.encoders import SYNTAX, encoders
 from tasks.estimators import estimators
 from tasks.filters import filters
 from tasks.inputs.formats import formats
@@ -59,27 +57,21 @@ def names(kind: str) -> None:
         listed = {name: study_text(name).title for name in studies}
     elif kind in _REGISTRIES:
         registry = _REGISTRIES[kind]
-        listed = {name: _summary(registry.get(name)) for name in registry}
+        for name in registry:
+            plugin = registry.get(name)
+            about = getattr(plugin, "about", "") or plugin.__doc__ or ""
+            listed[name] = about.partition("\n")[0].replace("``", "`")
     if kind in {"encoders", "methods"}:
-        listed |= {name: _model_of(encoders.get(name).spec) for name in encoders}
+        for name in encoders:
+            spec = encoders.get(name).spec
+            revision = spec.revision[:12] if len(spec.revision) == 40 else spec.revision
+            listed[name] = (
+                f"{spec.dimension:>4} dimensions, {spec.licence}, {spec.model} ({revision})"
+            )
         typer.echo(f"Others: {SYNTAX}.\n", err=True)
     width = max(map(len, listed), default=0)
     for name, about in listed.items():
         typer.echo(f"{name:<{width}}  {about}".rstrip())
-
-
-def _model_of(spec: EncoderSpec) -> str:
-    revision = spec.revision[:12] if len(spec.revision) == 40 else spec.revision
-    return f"{spec.dimension:>4} dimensions, {spec.licence}, {spec.model} ({revision})"
-
-
-def _summary(factory: Callable[..., object]) -> str:
-    """Return a plug-in's own description in a line, "" without one."""
-    return (
-        (getattr(factory, "about", "") or factory.__doc__ or "")
-        .partition("\n")[0]
-        .replace("``", "`")
-    )
 
 
 def settings(chosen: Settings) -> None:
@@ -113,19 +105,15 @@ def pair(store: StoreSettings, query: str, code: str) -> None:
         print_document(Document("", [code_facts(functions_of(database, key.code_id))]))
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
-            say(_head(database, recipe_id, annotation))
+            model = recipes.model_of(recipes.load_recipe(database, recipe_id))
+            label = "" if annotation.label is None else f" {annotation.label}"
+            path, support = format_words(annotation.path), format_words(annotation.support)
+            say(
+                f"\n== {annotation.status}{label} by {model}, settings {recipe_id}: {path}, "
+                f"{support}, {annotation.seconds:.1f} s"
+            )
             blocks = judgement_blocks(annotation, specified_part(annotation))
             print_document(Document("", list(blocks)))
     for name, other in zip(("previous", "next"), judged_beside(database, key), strict=True):
         if other:
             say(f"\n{name} pair: cosqa pair {other.query_id} {other.code_id}")
-
-
-def _head(database: Database, recipe_id: RecipeId, annotation: Annotation) -> str:
-    model = recipes.model_of(recipes.load_recipe(database, recipe_id))
-    label = "" if annotation.label is None else f" {annotation.label}"
-    path, support = format_words(annotation.path), format_words(annotation.support)
-    return (
-        f"\n== {annotation.status}{label} by {model}, settings {recipe_id}: {path}, {support}, "
-        f"{annotation.seconds:.1f} s"
-    )

@@ -135,7 +135,7 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
     try:
         meanwhile()
         try:
-            await_server(server, lambda: is_private(port, auth))
+            await_server(server, port, auth)
         except SettingsError:
             log.seek(0)
             sys.stderr.write(log.read()[-_LONGEST_LOG:].decode("utf-8", "replace"))
@@ -381,15 +381,15 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def await_server(server: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
-    """Wait until a server that was started on this machine is ready.
+def await_server(server: subprocess.Popen[bytes], port: int, auth: str) -> None:
+    """Wait until a server that was started on this machine answers those who send ``auth``.
 
     Raises:
         SettingsError: It ends, or is not ready in time.
     """
     deadline = time.monotonic() + _START_TIMEOUT_S
     while time.monotonic() < deadline and server.poll() is None:
-        if is_ready():
+        if is_private(port, auth):
             return
         time.sleep(_POLL_S)
     raise SettingsError(

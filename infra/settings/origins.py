@@ -77,32 +77,24 @@ class EnvironmentSource(EnvSettingsSource):
                 return [name.strip() for name in value.split(",") if name.strip()]
         else:
             return decoded
-        raise SettingsError(f"{_variable_of(value)} is not valid JSON: {_form_of(field)}") from None
-
-
-def _form_of(field: FieldInfo) -> str:
-    """Return a value's notation."""
-    if not is_list(field):
-        return f"write it as JSON, such as {json.dumps({'outdated': 500})}"
-    listed = ["minilm", "codebert"]
-    return (
-        f"write names with commas between, such as {','.join(listed)}, or JSON, such as "
-        f"{json.dumps(listed)}"
-    )
+        names = [name for name in os.environ if name.upper().startswith(PREFIX)]
+        found = next((name for name in names if os.environ[name].strip() == value), PREFIX)
+        # A whole section, as JSON, may hold a key.
+        is_shown = DELIMITER in found and "KEY" not in found.upper()
+        shown = f"{found}={value[:_LONGEST]}" if is_shown else found
+        form = 'write it as JSON, such as {"outdated": 500}'
+        if is_list(field):
+            form = (
+                "write names with commas between, such as minilm,codebert, or JSON, such as "
+                '["minilm", "codebert"]'
+            )
+        raise SettingsError(f"{shown} is not valid JSON: {form}") from None
 
 
 def is_list(field: FieldInfo | None) -> bool:
     """Return True if a setting has several values."""
     annotation = field.annotation if field else None
     return any(get_origin(one) is tuple for one in (annotation, *get_args(annotation)))
-
-
-def _variable_of(value: str) -> str:
-    names = [name for name in os.environ if name.upper().startswith(PREFIX)]
-    found = next((name for name in names if os.environ[name].strip() == value), PREFIX)
-    # A whole section, as JSON, may hold a key.
-    is_shown = DELIMITER in found and "KEY" not in found.upper()
-    return f"{found}={value[:_LONGEST]}" if is_shown else found
 
 
 def variable_name(section: str, key: str = "") -> str:
@@ -200,7 +192,9 @@ def check_directions(
             default = getattr(fields[section].default, key)
             if json.dumps(given[key], default=str) == json.dumps(default):
                 continue
-            place = f"{file}{_line_of(file, key)}"
+            pattern = re.compile(rf"""^\s*([\w"'-]+\s*\.\s*)?["']?{key}["']?\s*=""")
+            lines = enumerate(file.read_text("utf-8").splitlines(), 1)
+            place = next((f"{file}:{n}" for n, line in lines if pattern.match(line)), str(file))
             held = next(_keys_beside(section, given, others), "") if key == "base_url" else ""
             if held:
                 raise SettingsError(
@@ -231,12 +225,6 @@ def _keys_beside(
             yield f"Prefect's block {given['api_key_block']!r}"
         yield from sorted(name for name in os.environ if _KEY.match(name.upper()))
     yield from sorted(name for name in os.environ if _SIGNING.match(name.upper()))
-
-
-def _line_of(file: Path, key: str) -> str:
-    pattern = re.compile(rf"""^\s*([\w"'-]+\s*\.\s*)?["']?{key}["']?\s*=""")
-    lines = file.read_text("utf-8").splitlines()
-    return next((f":{n}" for n, line in enumerate(lines, 1) if pattern.match(line)), "")
 
 
 @cache

@@ -16,6 +16,7 @@ from infra.secrets import holds_a_secret
 from infra.settings.origins import read_toml, variable_name
 
 _LONGEST = 200
+_BEGINS = re.compile(r"^(Value error, )?((Input|String|Tuple|List) should )?")
 _NUMBERS: Mapping[object, str] = {int: "a whole number", float: "a number"}
 
 
@@ -35,7 +36,11 @@ def problem_line(
     """
     section, *keys = map(str, problem["loc"])
     key = keys[0] if keys else ""
-    origin = _origin(section, key, given, file)
+    origin = variable_name(section, key) or variable_name(section)
+    if key in given.get(section, {}):
+        origin = "command line"
+    elif not origin and file.is_file() and section in read_toml(file):
+        origin = str(file)
     if problem["type"] == "extra_forbidden":
         return _unknown(section, key, origin, model)
     name = f"{section}.{key}" if key else section
@@ -51,7 +56,9 @@ def problem_line(
     allowed = re.findall(r"'([^']*)'", expected) if problem["type"] == "literal_error" else []
     meant = difflib.get_close_matches(text, allowed, 1)
     hint = f"; did you mean {meant[0]}?" if meant else ""
-    return f"{told}{place}: {(_number(field) if field else '') or _message(problem['msg'])}{hint}"
+    # Pydantic's message in words that fit behind a value.
+    said = _BEGINS.sub(lambda match: "must " if match[2] else "", problem["msg"], count=1)
+    return f"{told}{place}: {(_number(field) if field else '') or said}{hint}"
 
 
 def _unknown(section: str, key: str, origin: str, model: type[BaseModel]) -> str:
@@ -63,16 +70,6 @@ def _unknown(section: str, key: str, origin: str, model: type[BaseModel]) -> str
     close = difflib.get_close_matches(key, _fields(model, section), 1)
     hint = f"did you mean {section}.{close[0]}?" if close else "`cosqa settings` lists all settings"
     return f"{section}.{key} is no setting{f' (from {origin})' if origin else ''}; {hint}"
-
-
-def _origin(section: str, key: str, given: Mapping[str, Mapping[str, object]], file: Path) -> str:
-    """Return where a setting was given, "" where that cannot be told."""
-    if key in given.get(section, {}):
-        return "command line"
-    if variable := variable_name(section, key) or variable_name(section):
-        return variable
-    content = read_toml(file) if file.is_file() else {}
-    return str(file) if section in content else ""
 
 
 def _fields(model: type[BaseModel], section: str) -> dict[str, FieldInfo]:
@@ -93,9 +90,3 @@ def _number(field: FieldInfo) -> str:
     if high is not None:
         lower = f"of {low} to {high}" if above is None else f"{lower} and at most {high}"
     return f"must be {kind} {lower}"
-
-
-def _message(text: str) -> str:
-    """Return pydantic's message in words that fit behind a value."""
-    begins = re.compile(r"^(Value error, )?((Input|String|Tuple|List) should )?")
-    return begins.sub(lambda match: "must " if match[2] else "", text, count=1)

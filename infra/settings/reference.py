@@ -9,7 +9,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefinedType
 
-from infra.settings import Section, Settings
+from infra.settings import Settings
 from infra.settings.presets import load_preset
 
 _WIDTH = 96
@@ -25,16 +25,23 @@ def settings_reference(settings: Settings, source_options: type[BaseModel] | Non
         settings: The settings.
         source_options: Model of the chosen source's options.
     """
-    names = list(Settings.sections())
-    text = [_section(name, getattr(settings, name)) for name in names]
-    if source_options is not None:
-        place = names.index("source")
-        text[place] += _options(source_options, settings.source.options)
-        text[place] += _options_of_parts(settings.source.options_of_parts)
+    text = []
     if settings.preset:
-        text.insert(
-            0, f"# {load_preset(settings.preset).about}\npreset = {_toml(settings.preset)}\n"
-        )
+        text.append(f"# {load_preset(settings.preset).about}\npreset = {_toml(settings.preset)}\n")
+    for name in Settings.sections():
+        section = getattr(settings, name)
+        about = (type(section).__doc__ or "").partition("\n")[0]
+        lines = [f"[{name}]  # {about}"]
+        for key, field in type(section).model_fields.items():
+            lines.append(_field(key, field, getattr(section, key)))
+        if name == "source" and source_options is not None:
+            for key, field in source_options.model_fields.items():
+                value = settings.source.options.get(key, field.get_default())
+                lines.append(_field(key, field, value))
+            # Options of sources that are put together are dotted keys.
+            for part, options in settings.source.options_of_parts.items():
+                lines += [f"{part}.{key} = {_toml(value)}" for key, value in options.items()]
+        text.append("\n".join([*lines, ""]))
     return "\n".join(text)
 
 
@@ -47,40 +54,14 @@ def lasting_settings(given: Mapping[str, Mapping[str, object]], preset: str | No
     return "\n".join([*text, ""])
 
 
-def _section(name: str, section: Section) -> str:
-    about = (type(section).__doc__ or "").partition("\n")[0]
-    fields = type(section).model_fields.items()
-    lines = [_field(key, field, getattr(section, key)) for key, field in fields]
-    return "\n".join([f"[{name}]  # {about}", *lines, ""])
-
-
-def _options(model: type[BaseModel], given: dict[str, object]) -> str:
-    lines = []
-    for key, field in model.model_fields.items():
-        lines.append(_field(key, field, given.get(key, field.get_default())))
-    return "\n".join([*lines, ""])
-
-
-def _options_of_parts(given: Mapping[str, Mapping[str, object]]) -> str:
-    """Return the options of sources that are put together, as dotted keys."""
-    return "".join(
-        f"{name}.{key} = {_toml(value)}\n"
-        for name, options in given.items()
-        for key, value in options.items()
-    )
-
-
 def _field(key: str, field: FieldInfo, value: object) -> str:
     about = textwrap.wrap(
         field.description or "", _WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    setting = f"{key} = {_toml(value)}" if _settable(value) else f"{key} ="
-    is_chosen = _settable(value) and value != field.get_default()
+    can_be_set = value is not None and not isinstance(value, SecretStr | PydanticUndefinedType)
+    setting = f"{key} = {_toml(value)}" if can_be_set else f"{key} ="
+    is_chosen = can_be_set and value != field.get_default()
     return "\n".join([*about, setting if is_chosen else f"# {setting}"])
-
-
-def _settable(value: object) -> bool:
-    return value is not None and not isinstance(value, SecretStr | PydanticUndefinedType)
 
 
 def _toml(value: object) -> str:

@@ -21,7 +21,7 @@ from infra.records import Difficulty, ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples
 from infra.store.browsing import find_pair
-from infra.store.samples import ShownItem, StoredSample
+from infra.store.samples import ShownItem
 from infra.store.snapshot import Snapshot
 from infra.store.votes import record_votes
 from tasks.browse.holders import HeldError, Holders, Place, SampleState, labels_under, read_state
@@ -68,16 +68,15 @@ class Labelling:
 
     def samples_page(self, snapshot: Snapshot) -> Page:
         """Return the list of samples, those that were drawn since the copy included."""
-        found = self._newest_samples(snapshot)
-        done = {each.sample_id: self._state(snapshot, each.sample_id).progress for each in found}
-        return Page("samples", {"samples": found, "progress": done})
-
-    def _newest_samples(self, snapshot: Snapshot) -> list[StoredSample]:
+        found = None
         if not snapshot.is_current():
             settings = self.database.settings.model_copy(update={"lock_timeout_s": _PATIENCE_S})
             with suppress(StoreLockedError):
-                return samples.samples_in(Database(settings, self.database.store_id))
-        return samples.samples_in(snapshot)
+                found = samples.samples_in(Database(settings, self.database.store_id))
+        if found is None:
+            found = samples.samples_in(snapshot)
+        done = {each.sample_id: self._state(snapshot, each.sample_id).progress for each in found}
+        return Page("samples", {"samples": found, "progress": done})
 
     def sample_page(
         self, snapshot: Snapshot, browser: str, sample_id: str, held: HeldError | None = None
@@ -89,6 +88,12 @@ class Labelling:
         state = self._state(snapshot, sample_id)
         done = [name for name, one in state.progress.items() if one.is_done]
         results = self._result(snapshot, state) if len(done) > 1 else None
+        drawn: list[Figure] = []
+        if results and results.agreement:
+            drawn.append(agreement_figure(results.agreement))
+        if results and results.right and results.right[0].by_annotator:
+            right = {each.method: each.by_annotator for each in results.right}
+            drawn.append(answers_figure(right, results.right[0].queries))
         differing = disagreements(state.sample, state.progress.values(), state.votes)
         return Page(
             "sample",
@@ -96,7 +101,7 @@ class Labelling:
                 "sample": state.sample,
                 "progress": list(state.progress.values()),
                 "results": results,
-                "drawn": _drawn(results) if results else [],
+                "drawn": drawn,
                 "differing": differing,
                 "name": self._names(browser).get(sample_id, ""),
                 "guidelines": guidelines(state.sample),
@@ -249,7 +254,12 @@ class Labelling:
             raise HeldError(told, sample_id, name)
         if hold is None or hold.annotator not in state.progress:
             raise NoSuchPageError("say under which name you label this sample first")
-        items = self._queue(snapshot, state, hold.annotator)
+        given = state.progress[hold.annotator].positions
+        queue = (state.sample.sample_id, hold.annotator, len(given))
+        if queue not in self._queues:
+            source = self._source(snapshot, state)
+            self._queues[queue] = samples.items_for(source, state.sample, hold.annotator)
+        items = self._queues[queue]
         labelled = labels_under(state, hold.annotator)
         wanted = asked.get("position", "")
         places = [index for index, one in enumerate(items) if str(one.position) == wanted]
@@ -261,14 +271,6 @@ class Labelling:
         if form.get("position") != str(place.shown.position):
             raise FormError("the form is of no item that you were given: label the one below")
         return place
-
-    def _queue(self, snapshot: Snapshot, state: SampleState, name: str) -> list[ShownItem]:
-        given = state.progress[name].positions
-        known = (state.sample.sample_id, name, len(given))
-        if known not in self._queues:
-            source = self._source(snapshot, state)
-            self._queues[known] = samples.items_for(source, state.sample, name)
-        return self._queues[known]
 
     def _source(self, snapshot: Snapshot, state: SampleState) -> Database:
         """Return what has a sample as it was read: the copy, or the store where that is older."""
@@ -369,12 +371,3 @@ def _text(form: Mapping[str, str], name: str, most: int) -> str:
     if len(text) > most:
         raise FormError(f"the {name} has {len(text):,} characters; {most:,} are allowed")
     return text
-
-
-def _drawn(results: LabelResults) -> list[Figure]:
-    """Return the figures of people's agreement and of the answers that they find right."""
-    drawn = [agreement_figure(results.agreement)] if results.agreement else []
-    if results.right and results.right[0].by_annotator:
-        right = {each.method: each.by_annotator for each in results.right}
-        drawn.append(answers_figure(right, results.right[0].queries))
-    return drawn

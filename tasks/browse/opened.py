@@ -56,54 +56,45 @@ class StoreSnapshots:
         snapshot = take_snapshot(self._settings)
         searches = candidates.searches_by_collection(snapshot)
         index_pairs(snapshot, [current_labels_of(snapshot, *each) for each in searches.items()])
-        _warm(snapshot)
+        # What pages need first is read now: a database that was opened just now is slow at that.
+        facet_values(snapshot)
+        for pair in find_pairs(snapshot, Wanted(), limit=1).pairs:
+            asked = {"query": pair.query_id, "code": pair.code_id}
+            query_page(snapshot, asked)
+            pair_page(snapshot, asked)
         ended = time.monotonic()
         self._due = ended + max(_PAUSE_S, _SHARE * (ended - started))
         return snapshot
 
 
-def _warm(snapshot: Snapshot) -> None:
-    """Read what pages need first: a database that was opened just now is slow at that."""
-    facet_values(snapshot)
-    for pair in find_pairs(snapshot, Wanted(), limit=1).pairs:
-        asked = {"query": pair.query_id, "code": pair.code_id}
-        query_page(snapshot, asked)
-        pair_page(snapshot, asked)
-
-
 class ExportSnapshot:
-    """An exported folder, read once."""
-
-    def __init__(self, folder: Path) -> None:
-        self._snapshot = _read(folder)
-
-    def current(self) -> Snapshot:
-        """Return the snapshot."""
-        return self._snapshot
-
-
-def _read(folder: Path) -> Snapshot:
-    """Return an exported folder, or one in BEIR's form, as a snapshot.
+    """An exported folder, or one in BEIR's form, read once.
 
     Raises:
         SettingsError: The folder is neither.
         PublishError: It is damaged, or larger than any that this program writes.
         SourceError: A line of it is no query, code or judgement.
     """
-    _refuse_large(folder)
-    found = benchmark_at(folder, "test")
-    if found is None:
-        raise SettingsError(
-            f"{folder} is no exported folder: name one that `cosqa publish` has written, or one in "
-            "BEIR's form; a store is named by --store"
-        )
-    snapshot = empty_snapshot(folder)
-    benchmark = found.benchmark()
-    columns = columns_of(benchmark)
-    tables = {name: getattr(columns, name).table for name in TABLES}
-    recipes = {each.recipe_id: each.body for each in benchmark.recipes}
-    index_exported(snapshot, benchmark.name, tables, recipes, benchmark.evidence.batches())
-    return snapshot
+
+    def __init__(self, folder: Path) -> None:
+        _refuse_large(folder)
+        found = benchmark_at(folder, "test")
+        if found is None:
+            raise SettingsError(
+                f"{folder} is no exported folder: name one that `cosqa publish` has written, or "
+                "one in BEIR's form; a store is named by --store"
+            )
+        self._snapshot = empty_snapshot(folder)
+        benchmark = found.benchmark()
+        columns = columns_of(benchmark)
+        tables = {name: getattr(columns, name).table for name in TABLES}
+        recipes = {each.recipe_id: each.body for each in benchmark.recipes}
+        evidence = benchmark.evidence.batches()
+        index_exported(self._snapshot, benchmark.name, tables, recipes, evidence)
+
+    def current(self) -> Snapshot:
+        """Return the snapshot."""
+        return self._snapshot
 
 
 def _refuse_large(folder: Path) -> None:

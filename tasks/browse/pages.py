@@ -93,7 +93,10 @@ def pair_page(snapshot: Snapshot, asked: Parameters, labelled: Collection[str] =
 
     ``labelled`` has the samples that the reader has labelled.
     """
-    pair = _pair(snapshot, asked)
+    key = PairKey(QueryId(asked.get("query", "")), CodeId(asked.get("code", "")))
+    pair = find_pair(snapshot, key)
+    if not pair:
+        raise NoSuchPageError(f"no pair has query {key.query_id} and code {key.code_id}")
     history = evidence_of(snapshot, pair)
     return Page(
         "pair",
@@ -120,13 +123,6 @@ def evidence_of(snapshot: Snapshot, pair: ListedPair) -> list[dict[str, Any]]:
     return found
 
 
-def _pair(snapshot: Snapshot, asked: Parameters) -> ListedPair:
-    key = PairKey(QueryId(asked.get("query", "")), CodeId(asked.get("code", "")))
-    if found := find_pair(snapshot, key):
-        return found
-    raise NoSuchPageError(f"no pair has query {key.query_id} and code {key.code_id}")
-
-
 def query_page(snapshot: Snapshot, asked: Parameters) -> Page:
     """Return a query with its candidates side by side."""
     pairs = pairs_of_query(snapshot, QueryId(asked.get("query", "")))
@@ -139,20 +135,17 @@ def query_page(snapshot: Snapshot, asked: Parameters) -> Page:
 def methods_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's
     """Return all methods with their mean scores, by benchmark and metric."""
     tables: dict[tuple[str, str], list[Scored]] = {}
-    for scored in scored_methods(snapshot):
-        tables.setdefault((scored.benchmark, scored.metric), []).append(scored)
-    drawn = {
-        (benchmark, metric): dots_figure(metric, [*map(_dot, found)])
-        for (benchmark, metric), found in tables.items()
-    }
+    dots: dict[tuple[str, str], list[Dot]] = {}
+    for one in scored_methods(snapshot):
+        place = one.benchmark, one.metric
+        interval = None
+        if one.half is not None:
+            ends = max(0.0, one.mean - one.half), min(1.0, one.mean + one.half)
+            interval = Interval(one.mean, *ends)
+        tables.setdefault(place, []).append(one)
+        dots.setdefault(place, []).append(Dot(one.method, one.mean, interval))
+    drawn = {place: dots_figure(place[1], found) for place, found in dots.items()}
     return Page("methods", {"tables": tables, "drawn": drawn})
-
-
-def _dot(one: Scored) -> Dot:
-    if one.half is None:
-        return Dot(one.method, one.mean)
-    ends = max(0.0, one.mean - one.half), min(1.0, one.mean + one.half)
-    return Dot(one.method, one.mean, Interval(one.mean, *ends))
 
 
 def figures_page(snapshot: Snapshot, asked: Parameters) -> Page:  # noqa: ARG001 - a page's

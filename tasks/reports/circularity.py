@@ -77,15 +77,26 @@ def circularity_of(
     judged = {caseless(each.text) for each in benchmark.queries if each.query_id in qrels}
     reasons = {method: tuple(_reasons(method, benchmark, judged)) for method in rankings}
     favoured = [method for method in rankings if reasons[method]]
-    found = {method: _found_by(rankings[method], qrels) for method in rankings if favoured}
+    found: dict[str, set[tuple[str, str]]] = {}  # method → judged pairs among its first results
+    for method in rankings if favoured else ():
+        first = rankings[method].cut(_POOL).rows()
+        found[method] = {(query, code) for query, code, _ in first if code in qrels.get(query, {})}
     flags = []
     for method in favoured:
         others = set().union(*(pairs for name, pairs in found.items() if name != method))
-        on_shared = _score(rankings[method], _without(qrels, found[method] - others), metric)
+        own = found[method] - others
+        shared = {
+            query: {code: grade for code, grade in grades.items() if (query, code) not in own}
+            for query, grades in qrels.items()
+        }
+        on_shared = _score(rankings[method], shared, metric)
         flags.append(
             Flag(method=method, reasons=reasons[method], score=scores[method], on_shared=on_shared)
         )
-    proved = _proved(benchmark)
+    # The labels that rest on a run of a valid program.
+    pairs = benchmark.evidence.pairs_with_support("valid_oracle")
+    labels = columns_of(benchmark).labels.table.join(pairs, PAIR.names, join_type="left semi")
+    proved = QrelsTable.of_labels(Rows(Label, labels))
     on_runs = [_score(ranked, proved, metric) for ranked in rankings.values()]
     return Circularity(
         metric=metric,
@@ -97,26 +108,6 @@ def circularity_of(
 
 def _score(rankings: Rankings, qrels: Qrels | QrelsTable, metric: str) -> float:
     return mean(evaluate(rankings, qrels, [metric])[metric].values())
-
-
-def _found_by(rankings: Rankings, qrels: Qrels) -> set[tuple[str, str]]:
-    """Return the judged pairs among a method's first results."""
-    first = rankings.cut(_POOL).rows()
-    return {(query, code) for query, code, _ in first if code in qrels.get(query, {})}
-
-
-def _without(qrels: Qrels, pairs: set[tuple[str, str]]) -> Qrels:
-    return {
-        query: {code: grade for code, grade in grades.items() if (query, code) not in pairs}
-        for query, grades in qrels.items()
-    }
-
-
-def _proved(benchmark: Benchmark) -> QrelsTable:
-    """Return the labels that rest on a run of a valid program."""
-    pairs = benchmark.evidence.pairs_with_support("valid_oracle")
-    labels = columns_of(benchmark).labels.table
-    return QrelsTable.of_labels(Rows(Label, labels.join(pairs, PAIR.names, join_type="left semi")))
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
@@ -133,7 +124,10 @@ def _reasons(method: str, benchmark: Benchmark, judged: set[str]) -> Iterable[st
         names = [name for name in components(method) if encoders.has(name)]
     except UnknownNameError:  # a run of another system
         return
-    judges = {family for model in _judges(benchmark) for family in families(model)}
+    bodies = [benchmark.recipe or {}, *(recipe.body for recipe in benchmark.recipes)]
+    models = (body.get("model") for body in bodies)
+    called = [str(model.get("model", "")) for model in models if isinstance(model, dict)]
+    judges = {family for model in called for family in families(model)}
     for name in names:
         encoder = encoders.get(name)
         if encoder.spec.name in benchmark.found_by:
@@ -144,12 +138,6 @@ def _reasons(method: str, benchmark: Benchmark, judged: set[str]) -> Iterable[st
             yield f"{name} is of the judge's family ({', '.join(same)})"
 
 
-def _judges(benchmark: Benchmark) -> list[str]:
-    bodies = [benchmark.recipe or {}, *(recipe.body for recipe in benchmark.recipes)]
-    models = (body.get("model") for body in bodies)
-    return [str(model.get("model", "")) for model in models if isinstance(model, dict)]
-
-
 def families(model: str) -> set[str]:
     """Return the families of a model, by litellm's or the hub's name of it."""
     words = [found[0] for part in model.lower().split("/") if (found := _WORD.match(part))]
@@ -158,31 +146,24 @@ def families(model: str) -> set[str]:
 
 def circularity_section(found: Circularity) -> Section:
     """Return the section of a leaderboard's page."""
-    blocks: list[Block] = [flags_table(found)] if found.flags else []
-    return Section("circularity", "Circularity", [*blocks, *circularity_notes(found)])
-
-
-def flags_table(found: Circularity) -> Table:
-    """Return a row for each flagged method."""
-    rows = [
-        (
-            flag.method,
-            "; ".join(flag.reasons),
-            f"{flag.score:.3f}",
-            f"{flag.on_shared:.3f}",
-            f"{flag.on_shared - flag.score:+.3f}",
-        )
-        for flag in found.flags
-    ]
-    header = ("method", "may be favoured:", found.metric, "on pairs others found too", "change")
-    return Table(header, rows, text_columns=2, caption="Methods that the benchmark may favour")
-
-
-def circularity_notes(found: Circularity) -> list[str]:
-    """Return further notes on favoured methods, in sentences."""
-    unflagged = ["No method is known to be favoured by candidates, labels or judge."]
-    notes = [] if found.flags else unflagged
+    blocks: list[Block] = []
+    if found.flags:
+        rows = [
+            (
+                flag.method,
+                "; ".join(flag.reasons),
+                f"{flag.score:.3f}",
+                f"{flag.on_shared:.3f}",
+                f"{flag.on_shared - flag.score:+.3f}",
+            )
+            for flag in found.flags
+        ]
+        header = ("method", "may be favoured:", found.metric, "on pairs others found too", "change")
+        caption = "Methods that the benchmark may favour"
+        blocks.append(Table(header, rows, text_columns=2, caption=caption))
+    else:
+        blocks.append("No method is known to be favoured by candidates, labels or judge.")
     if found.tau is not None:
         order = f"Kendall's τ of the order on them to the full order is {found.tau:.2f}"
-        notes.append(f"{counted(found.executed, 'labels')} rest on a run alone: {order}.")
-    return notes
+        blocks.append(f"{counted(found.executed, 'labels')} rest on a run alone: {order}.")
+    return Section("circularity", "Circularity", blocks)

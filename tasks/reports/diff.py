@@ -192,31 +192,27 @@ def score_changes(
 
 def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) -> Document:
     """Return the counts, the recipe's changes, the first turned labels, the methods' scores."""
-    rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
-    recipe = Table(("setting", "before", "after"), rows, text_columns=3, empty="The same.")
-    return Document(
-        kind="Difference",
-        title=f"{change.before} → {change.after}",
-        lead=_change_summary(change),
-        sections=[
-            Section("recipe", "Changes of the settings", [recipe]),
-            Section("turned", "Labels that turned", list(_turned(change))),
-            Section("scores", "Effect on the methods", score_blocks(scores) if scores else []),
-        ],
-    )
-
-
-def _change_summary(change: Difference) -> tuple[Table, str]:
-    """Return the numbers of queries, codes and pairs added and removed, and changed labels."""
-    rows = [
+    counts = [
         ("queries", f"{len(change.queries_added):,}", f"{len(change.queries_removed):,}"),
         ("codes", f"{len(change.codes_added):,}", f"{len(change.codes_removed):,}"),
         ("labelled pairs", f"{len(change.pairs_added):,}", f"{len(change.pairs_removed):,}"),
     ]
     before, after = change.relevant
-    return Table(("what", "added", "removed"), rows), (
+    labels = (
         f"labels: {len(change.flips):,} turned, {change.kept:,} kept, "
         f"{len(change.now_undecided):,} now undecided; {before:,} relevant before, {after:,} after"
+    )
+    rows = [(part, _value(old), _value(new)) for part, (old, new) in change.recipe.items()]
+    recipe = Table(("setting", "before", "after"), rows, text_columns=3, empty="The same.")
+    return Document(
+        kind="Difference",
+        title=f"{change.before} → {change.after}",
+        lead=(Table(("what", "added", "removed"), counts), labels),
+        sections=[
+            Section("recipe", "Changes of the settings", [recipe]),
+            Section("turned", "Labels that turned", list(_turned(change))),
+            Section("scores", "Effect on the methods", score_blocks(scores) if scores else []),
+        ],
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from infra.records import Annotation, Execution, LanguageModelCall, Record
+from infra.records import Annotation, Execution, Record
 from infra.records import Code as Function
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.document import (
@@ -101,7 +101,18 @@ def judgement_blocks(one: Annotation, specified: SpecifiedPart | None) -> Iterat
     if one.calls:
         yield Paragraph("Model calls", "h4")
     for call in one.calls:
-        yield from _call(call)
+        attempt = (Span(f"attempt {call.attempt}", "soft"),) if call.attempt > 1 else ()
+        unknown = " cost" if call.cost_usd is None else ""
+        spent = "from the store" if call.cached else f"{format_cost(call.cost_usd)}{unknown}"
+        asked, told = format_count(call.prompt_tokens), format_count(call.completion_tokens)
+        tokens = f"{asked} tokens in, {told} out"
+        about = Span(f"{call.model} · {tokens} · {spent} · {format_duration(call.seconds)}", "soft")
+        status = Span(call.status, "no" if call.status == "ok" else "open")
+        yield Paragraph((Span(call.role), *attempt, status, about), "step")
+        if call.reply:
+            yield Code(call.reply, "output")
+        if call.error:
+            yield Code(call.error, "error")
 
 
 def _specified(part: SpecifiedPart) -> Iterator[Block]:
@@ -134,22 +145,6 @@ def _calls(claims: Sequence[ClaimLine]) -> Table:
         second = (Span(claim.oracle, "code"), *doubt) if claim.oracle else doubt
         rows.append((*cells, actual, *([second] if is_read else [])))
     return Table(header, rows, text_columns=len(header))
-
-
-def _call(call: LanguageModelCall) -> Iterator[Block]:
-    attempt = (Span(f"attempt {call.attempt}", "soft"),) if call.attempt > 1 else ()
-    unknown = " cost" if call.cost_usd is None else ""
-    spent = "from the store" if call.cached else f"{format_cost(call.cost_usd)}{unknown}"
-    tokens = (
-        f"{format_count(call.prompt_tokens)} tokens in, {format_count(call.completion_tokens)} out"
-    )
-    about = Span(f"{call.model} · {tokens} · {spent} · {format_duration(call.seconds)}", "soft")
-    status = Span(call.status, "no" if call.status == "ok" else "open")
-    yield Paragraph((Span(call.role), *attempt, status, about), "step")
-    if call.reply:
-        yield Code(call.reply, "output")
-    if call.error:
-        yield Code(call.error, "error")
 
 
 def _outcome(outcome: str) -> Span:

@@ -83,11 +83,8 @@ def _svg(title: str, height: float, draw: Callable[["Axes"], None]) -> str:
         axes.set_xlabel(_name(title))
         draw(axes)
         canvas.savefig(written, format="svg", metadata={"Date": None}, transparent=True)
-    return _for_page(ET.fromstring(written.getvalue()))  # noqa: S314 - matplotlib's own
-
-
-def _for_page(svg: ET.Element) -> str:
-    """Return an image as an element of a page, without styles, which the page's policy forbids."""
+    # An element of a page has no styles, which the page's policy forbids.
+    svg = ET.fromstring(written.getvalue())  # noqa: S314 - matplotlib's own
     for parent in [*svg.iter()]:
         for child in [*parent]:
             if child.tag.endswith(("}metadata", "}style", "}clipPath")):

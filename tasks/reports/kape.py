@@ -162,11 +162,6 @@ def order_table(report: KapeReport) -> Table:
     )  # fmt: skip
 
 
-def _about(place: str, part: str, number: int) -> str:
-    queries = "all queries" if part == "all" else f"the {part} half"
-    return f"{place}, {queries} (as KAPE's Figure {number})"
-
-
 def budget_figures(report: KapeReport, parts: Sequence[str]) -> list[Block]:
     """Return the estimates of each method by budget, drawn (Figures 4 and 6)."""
     found: list[Block] = []
@@ -174,7 +169,10 @@ def budget_figures(report: KapeReport, parts: Sequence[str]) -> list[Block]:
         for part in each.figures.parts:
             if part.part in parts:
                 bands = {r.estimator: r.deviations[MRR] for r in part.rivals if not r.is_stable}
-                about = _about(_place(each), part.part, 4 if part.part == "all" else 6)
+                queries, number = f"the {part.part} half", 6
+                if part.part == "all":
+                    queries, number = "all queries", 4
+                about = f"{_place(each)}, {queries} (as KAPE's Figure {number})"
                 named = ((name.removeprefix(": "), v) for name, v in _by_budget("", part))
                 rows = [(name, v) for name, v in named if not name.endswith(", deviation")]
                 found += paper.budget_figure(about, rows, bands)

@@ -166,6 +166,9 @@ def build_leaderboard(
     ranked = sorted(scores, key=lambda entry: (-mean(_array(entry.values[first])), entry.method))
     letters = {entry.method: _letter(place) for place, entry in enumerate(ranked)}
     cells = {metric: _cells(ranked, metric, letters) for metric in metrics}
+    matches: Counter[str] = Counter()  # of each query with a label
+    for label in benchmark.labels:
+        matches[label.query_id] += label.relevance > 0
     return Leaderboard(
         benchmark=benchmark.name,
         fingerprint=fingerprint,
@@ -187,18 +190,10 @@ def build_leaderboard(
             )
             for entry in ranked
         ),
-        matches=_matches(benchmark),
+        matches=dict(sorted(Counter(matches.values()).items())),
         languages=_by_language(benchmark, ranked, metrics),
         dropped=benchmark.dropped,
     )
-
-
-def _matches(benchmark: Benchmark) -> dict[int, int]:
-    """Return number of matches → queries with a label."""
-    of_query: Counter[str] = Counter()
-    for label in benchmark.labels:
-        of_query[label.query_id] += label.relevance > 0
-    return dict(sorted(Counter(of_query.values()).items()))
 
 
 def _by_language(

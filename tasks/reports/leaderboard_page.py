@@ -40,6 +40,10 @@ _ABOUT_SPEED = {  # column → what it holds
     "queries a second": "ranking alone, when the method was first scored; vectors were stored "
     "before",
 }
+_ABOUT_LANGUAGES = (
+    "Means over the queries whose relevant code is in the language; codes of all languages are "
+    "searched. In the mean of the languages each counts alike."
+)
 _COLUMNS: dict[str, Callable[[Speed], str]] = {
     "texts a second": lambda speed: _number(speed.texts),
     "MB": lambda speed: _number(speed.megabytes),
@@ -63,6 +67,8 @@ def leaderboard_document(
         f"{counted(board.codes, 'codes')} · {counted(board.labels, 'labels')} by "
         f"{board.label_origin} · rankings of {board.depth:,} · benchmark"
     )
+    methods = [row.method for row in board.rows]
+    languages = language_tables(board.languages, methods, board.metrics[:2])
     dropped = "; ".join(f"{reason} ({items:,})" for reason, items in board.dropped.items())
     count = counted(unjudged, "pairs")
     pool: list[Block] = [f"Among the first 10 results of a method and never judged: {count}."]
@@ -80,7 +86,8 @@ def leaderboard_document(
             *([_speed_section(board)] if any(row.speed for row in board.rows) else []),
             *([Section("matches", "Matches", [matches_figure(board.matches)])] if board.matches
               else []),
-            *([_languages_section(board)] if board.languages else []),
+            *([Section("languages", "Languages", [*languages, _ABOUT_LANGUAGES])]
+              if board.languages else []),
             *([corrected_section(corrected)] if corrected else []),
             *([circularity_section(board.circularity)] if board.circularity else []),
             Section("unjudged", "Unjudged results", pool),
@@ -88,31 +95,26 @@ def leaderboard_document(
     )  # fmt: skip
 
 
-def scored_over(scored: int, queries: int) -> str:
-    """Return the queries of a mean in words, as "means over 36 of 40 queries that have a match"."""
-    return f"means over the {scored:,} of {counted(queries, 'queries')} that have a match"
-
-
 def _scores(board: Leaderboard) -> Iterator[Block]:
     if not board.scored:
         yield f"There is nothing to score: no query of {board.benchmark} has a match."
-    title = scored_over(board.scored, board.queries).capitalize()
-    first, *others = (_metric_figure(board, metric) for metric in board.metrics)
+    queries = counted(board.queries, "queries")
+    title = f"Means over the {board.scored:,} of {queries} that have a match"
+    figures = []
+    for metric in board.metrics:
+        cells = sorted(
+            ((row.cells[metric], f"{row.letter}  {row.method}") for row in board.rows),
+            key=lambda each: -each[0].mean,
+        )
+        dots = [Dot(name, cell.mean, cell) for cell, name in cells]
+        rows = [(dot.name, str(dot)) for dot in dots]
+        table = Table(("method", metric), rows, caption=metric)
+        figures.append(dots_figure(metric, dots, table))
+    first, *others = figures
     yield Figure(first.image, first.alt, score_table(board, title))
     yield _ABOUT + (_ABOUT_MUTANTS if any(row.mutants for row in board.rows) else "")
     if others:
         yield Details("The other metrics, drawn", others)
-
-
-def _metric_figure(board: Leaderboard, metric: str) -> Figure:
-    """Return a metric's means with their intervals, the best first."""
-    cells = sorted(
-        ((row.cells[metric], f"{row.letter}  {row.method}") for row in board.rows),
-        key=lambda each: -each[0].mean,
-    )
-    dots = [Dot(name, cell.mean, cell) for cell, name in cells]
-    rows = [(dot.name, str(dot)) for dot in dots]
-    return dots_figure(metric, dots, Table(("method", metric), rows, caption=metric))
 
 
 def score_table(board: Leaderboard, caption: str = "") -> Table:
@@ -145,17 +147,6 @@ def _speed_section(board: Leaderboard) -> Section:
         _speed_figure(board, "queries ranked a second", lambda speed: speed.queries),
     ]
     first, *others = [figure for figure in figures if figure]
-    table = _speed_table(board)
-    about = " ".join(
-        f"{name}: {_ABOUT_SPEED[name]}." for name in table.header if name in _ABOUT_SPEED
-    )
-    return Section(
-        "speed", "Which to take", [Figure(first.image, first.alt, table), *others, about]
-    )
-
-
-def _speed_table(board: Leaderboard) -> Table:
-    """Return a row for each method, with the columns of which something is known."""
     metric, speeds = board.metrics[0], [row.speed or Speed() for row in board.rows]
     columns = {name: [show(speed) for speed in speeds] for name, show in _COLUMNS.items()}
     machines = [", ".join(speed.machines) for speed in speeds]
@@ -166,8 +157,12 @@ def _speed_table(board: Leaderboard) -> Table:
         (row.letter, row.method, _cell(row.cells[metric], row.cells[metric].surpasses), *cells)
         for row, *cells in zip(board.rows, *known.values(), strict=True)
     ]
-    caption = f"{metric}, speed and price"
-    return Table(("", "method", metric, *known), rows, text_columns=2, caption=caption)
+    header, caption = ("", "method", metric, *known), f"{metric}, speed and price"
+    table = Table(header, rows, text_columns=2, caption=caption)
+    about = " ".join(f"{name}: {_ABOUT_SPEED[name]}." for name in header if name in _ABOUT_SPEED)
+    return Section(
+        "speed", "Which to take", [Figure(first.image, first.alt, table), *others, about]
+    )
 
 
 def _number(value: float | None) -> str:
@@ -189,16 +184,6 @@ def _speed_figure(
     marks, places = zip(*measured, strict=True)
     told = f"{metric} of {counted(len(marks), 'methods')} over {pace}"
     return Figure(Points(pace, metric, places, marks), told)
-
-
-def _languages_section(board: Leaderboard) -> Section:
-    methods = [row.method for row in board.rows]
-    about = (
-        "Means over the queries whose relevant code is in the language; codes of all languages are "
-        "searched. In the mean of the languages each counts alike."
-    )
-    tables = language_tables(board.languages, methods, board.metrics[:2])
-    return Section("languages", "Languages", [*tables, about])
 
 
 def language_tables(

@@ -1,6 +1,6 @@
 """The plan of an annotation run: pairs by reason, tokens, money, minutes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from pydantic import Field
 
@@ -187,15 +187,17 @@ def spending_document(
     sums: dict[str, list[ReasonSpending]] = {}
     for each in spent:
         sums.setdefault(each.reason, []).append(each)
-    rows = [
-        (
-            format_words(reason),
-            f"{sum(one.taken for one in costs):,}",
-            f"{sum(one.judged for one in costs):,}",
-            _sum_of(one.usd for one in costs),
+    rows = []
+    for reason, costs in sums.items():
+        usds = [one.usd for one in costs]
+        rows.append(
+            (
+                format_words(reason),
+                f"{sum(one.taken for one in costs):,}",
+                f"{sum(one.judged for one in costs):,}",
+                UNKNOWN if None in usds else format_cost(sum(filter(None, usds))),
+            )
         )
-        for reason, costs in sums.items()
-    ]
     taken, judged = (sum(getattr(each, name) for each in spent) for name in ("taken", "judged"))
     cost = UNKNOWN if usd is None else format_cost(usd)
     limit = "" if plan.budget_usd is None else f" of {format_cost(plan.budget_usd)}"
@@ -205,8 +207,3 @@ def spending_document(
         title=f"{cost}{limit} spent on {counted(judged, 'pairs')} of {plan.collection}",
         lead=[Table(("reason", "taken", "judged", "cost"), rows), *notes],
     )
-
-
-def _sum_of(costs: Iterable[float | None]) -> str:
-    known = list(costs)
-    return UNKNOWN if None in known else format_cost(sum(filter(None, known)))

@@ -120,6 +120,8 @@ class ReportData(Record):
 
 def report_document(data: ReportData) -> Document:
     """Return the report."""
+    links: list[Text] = [Span(name, href=address) for name, address in data.links.items()]
+    pairs = ("All pairs with their evidence:", Span(data.browse, "code"))
     return Document(
         kind="Code-search benchmark",
         title=data.title,
@@ -129,7 +131,7 @@ def report_document(data: ReportData) -> Document:
             Section("counts", "From input to candidates", list(_counts(data))),
             Section("agents", "The agents' labels", list(_agents(data.agents))),
             Section("cost", "Cost and time", list(_cost(data.agents))),
-            Section("links", "Links", [_links(data)]),
+            Section("links", "Links", [Items([*links, pairs])]),
         ),
     )
 
@@ -140,10 +142,13 @@ def scores_table(benchmark: BenchmarkScores) -> Table:
     for means in benchmark.methods.values():
         for metric, mean in means.items():
             best[metric] = max(mean, best.get(metric, mean))
-    rows: list[list[Text]] = [
-        [method, *(_score(means.get(metric), highest) for metric, highest in best.items())]
-        for method, means in benchmark.methods.items()
-    ]
+    rows: list[list[Text]] = []
+    for method, means in benchmark.methods.items():
+        rows.append([method])
+        for metric, highest in best.items():
+            value = means.get(metric)
+            shown = NONE if value is None else f"{value:.4f}"
+            rows[-1].append(Span(shown, "best") if value == highest else shown)
     return Table(("method", *best), rows, empty="No method was scored on it.")
 
 
@@ -153,12 +158,6 @@ def tables_by_language(benchmark: BenchmarkScores) -> list[Table]:
     metrics = [metric for metric in ("MRR", "NDCG@10") if metric in scored]
     methods = list(scored[metrics[0]]) if metrics else []
     return language_tables(benchmark.languages, methods, metrics)
-
-
-def _score(value: float | None, best: float) -> Text:
-    if value is None:
-        return NONE
-    return Span(f"{value:.4f}", "best") if value == best else f"{value:.4f}"
 
 
 def _scores(data: ReportData) -> Iterator[Block]:
@@ -172,18 +171,14 @@ def _scores(data: ReportData) -> Iterator[Block]:
             f"{counted(benchmark.queries, 'queries')} with a match · "
             f"{counted(benchmark.codes, 'functions')} · rankings of {benchmark.depth:,}"
         )
-        yield _drawn_scores(benchmark)
+        table = scores_table(benchmark)
+        # Drawn above it: NDCG@10, or what there is in its place.
+        metric = next((name for name in ("NDCG@10", *table.header[1:]) if name in table.header), "")
+        scored = [(of[metric], method) for method, of in benchmark.methods.items() if metric in of]
+        dots = [Dot(method, score) for score, method in sorted(scored, reverse=True)]
+        yield dots_figure(metric, dots, table) if dots else table
         yield from tables_by_language(benchmark)
     yield Paragraph(("The", Span("best", "best"), "value of a column stands out."), "remark")
-
-
-def _drawn_scores(benchmark: BenchmarkScores) -> Block:
-    """Return the table of scores beneath a drawing of NDCG@10, or of what there is in its place."""
-    table = scores_table(benchmark)
-    metric = next((name for name in ("NDCG@10", *table.header[1:]) if name in table.header), "")
-    scored = [(of[metric], method) for method, of in benchmark.methods.items() if metric in of]
-    dots = [Dot(method, score) for score, method in sorted(scored, reverse=True)]
-    return dots_figure(metric, dots, table) if dots else table
 
 
 def _counts(data: ReportData) -> Iterator[Block]:
@@ -297,9 +292,3 @@ def _cost(part: AgentsPart | None) -> Iterator[Block]:
     if pairs:
         values["Time on a pair, mean"] = format_duration(cost.pair_seconds / pairs)
     yield KeyValues(values, large=True)
-
-
-def _links(data: ReportData) -> Block:
-    links: list[Text] = [Span(name, href=address) for name, address in data.links.items()]
-    pairs = ("All pairs with their evidence:", Span(data.browse, "code"))
-    return Items([*links, pairs])

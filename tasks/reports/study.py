@@ -9,7 +9,6 @@ from infra.records import Record
 from tasks.reports.document import (
     Block,
     Document,
-    Figure,
     Items,
     Paragraph,
     Section,
@@ -119,33 +118,30 @@ def build_report(evidence: Evidence, title: str, generated_at: str) -> StudyRepo
     """Return the report on all registered studies, then on what other commands compute."""
     registered = studies.names()
     names = dict.fromkeys([*paper_data().studies, *registered])
+    sections = []
+    for name in sorted(names, key=lambda name: name not in registered):
+        text = study_text(name)
+        figures: Sequence[StudiedFigure] = ()
+        problem = f"these are figures of another command: {text.command}"
+        if name in registered:
+            try:
+                figures = studies.get(name)(evidence)
+                problem = "" if figures else "there is nothing to compute it from"
+            except (StudyError, SourceError) as error:
+                problem = str(error)
+        theirs = [figure for figure in paper_data().figures if figure.study == name]
+        section = StudySection(
+            study=name if name in registered else "",
+            **text.model_dump(),
+            problem=problem,
+            lines=tuple(_lines(figures, theirs)),
+        )
+        sections.append(section)
     return StudyReport(
         title=title,
         generated_at=generated_at,
         conditions=dict(evidence.conditions),
-        sections=tuple(
-            _section(name, evidence, is_registered=name in registered)
-            for name in sorted(names, key=lambda name: name not in registered)
-        ),
-    )
-
-
-def _section(name: str, evidence: Evidence, *, is_registered: bool) -> StudySection:
-    text = study_text(name)
-    figures: Sequence[StudiedFigure] = ()
-    problem = f"these are figures of another command: {text.command}"
-    if is_registered:
-        try:
-            figures = studies.get(name)(evidence)
-            problem = "" if figures else "there is nothing to compute it from"
-        except (StudyError, SourceError) as error:
-            problem = str(error)
-    theirs = [figure for figure in paper_data().figures if figure.study == name]
-    return StudySection(
-        study=name if is_registered else "",
-        **text.model_dump(),
-        problem=problem,
-        lines=tuple(_lines(figures, theirs)),
+        sections=tuple(sections),
     )
 
 
@@ -246,41 +242,36 @@ def study_document(report: StudyReport) -> Document:
     papers = paper_data().papers
     titles = "; ".join(f"{key}: {paper.title}" for key, paper in papers.items())
     computed = [section for section in report.sections if not section.problem]
-    left_out = [each for each in report.sections if each.problem]
+    left_out = []
+    for section in report.sections:
+        if section.problem:
+            command = "" if section.command in section.problem else f" ({section.command})"
+            left_out.append(f"{section.title}: {section.problem}{command}")
     absent = [f"{each.what}: {each.why}." for each in paper_data().absent]
     own = report.conditions.get("source", "")
     elsewhere = [
         name for name, paper in papers.items() if paper.conditions.get("source", own) != own
     ]
+    lines = [line for section in computed for line in section.lines]
+    both = [line for line in lines if line.ours is not None and line.published is not None]
+    empty = "No figure that could be computed is printed in a paper."
+    summary = replace(lines_table(both, elsewhere=elsewhere), empty=empty)
     told = f"No difference is taken from {', '.join(elsewhere)}: the corpus is another."
     return Document(
         kind="Study",
         title=report.title,
         lead=[Paragraph(f"{about} · {report.generated_at}")],
         sections=[
-            Section("summary", "Beside the papers' figures", [_summary(computed, elsewhere)]),
+            Section("summary", "Beside the papers' figures", [summary]),
             Section("conditions", "Conditions", [conditions_table(report), f"{titles}.",
                                                   *([told] if elsewhere else [])]),
             *(
                 Section(f"s{number}", section.title, list(_blocks(section, elsewhere)))
                 for number, section in enumerate(computed, 1)
             ),
-            Section("left-out", "Not computed here", [Items([*map(_reason, left_out), *absent])]),
+            Section("left-out", "Not computed here", [Items([*left_out, *absent])]),
         ],
     )  # fmt: skip
-
-
-def _summary(computed: Sequence[StudySection], elsewhere: Collection[str]) -> Table:
-    """Return the figures of all studies that papers print too."""
-    lines = [line for section in computed for line in section.lines]
-    both = [line for line in lines if line.ours is not None and line.published is not None]
-    empty = "No figure that could be computed is printed in a paper."
-    return replace(lines_table(both, elsewhere=elsewhere), empty=empty)
-
-
-def _reason(section: StudySection) -> str:
-    command = "" if section.command in section.problem else f" ({section.command})"
-    return f"{section.title}: {section.problem}{command}"
 
 
 def _blocks(section: StudySection, elsewhere: Collection[str]) -> Iterator[Block]:
@@ -289,14 +280,7 @@ def _blocks(section: StudySection, elsewhere: Collection[str]) -> Iterator[Block
     yield Paragraph(("Command:", Span(section.command, "code")), "remark")
     known = [line for line in section.lines if line.ours is not None or line.n is not None]
     table = lines_table(known, elsewhere=elsewhere)
-    yield _drawn(section, table) or table
-    others = dict.fromkeys(line.row for line in section.lines if line not in known)
-    if others:
-        yield f"Published and not computed here: {', '.join(others)}."
-
-
-def _drawn(section: StudySection, table: Table) -> Figure | None:
-    """Return the table beneath a drawing of its main column, published values beside ours."""
+    # The table stands beneath a drawing of its main column, published values beside ours.
     column, ends = _DRAWN.get(section.study, (_COUNTED.get(section.study, NONE), None))
     dots: list[Dot] = []
     for line in section.lines:
@@ -308,8 +292,12 @@ def _drawn(section: StudySection, table: Table) -> Figure | None:
         if line.published is not None and section.study not in _COUNTED:
             dots.append(Dot(f"{name}: {line.source}", line.published, digits=digits))
     if not dots:
-        return None
-    if section.study in _COUNTED:
+        yield table
+    elif section.study in _COUNTED:
         bars = [replace(dot, name=_NUMBER.findall(dot.name)[0]) for dot in dots]
-        return columns_figure(_NUMBER.sub("", dots[-1].name).strip(), column, bars, table)
-    return dots_figure(column, [*dict.fromkeys(dots)], table, ends)
+        yield columns_figure(_NUMBER.sub("", dots[-1].name).strip(), column, bars, table)
+    else:
+        yield dots_figure(column, [*dict.fromkeys(dots)], table, ends)
+    others = dict.fromkeys(line.row for line in section.lines if line not in known)
+    if others:
+        yield f"Published and not computed here: {', '.join(others)}."

@@ -93,15 +93,11 @@ class Terminal:
                 case KeyValues(values):
                     named = values.items()
                     yield from self._list([f"{key}: {plain_text(value)}" for key, value in named])
+                case Paragraph(text, kind) if kind not in ("", "remark"):
+                    yield f"\n{plain_text(text)}", "bold"
                 case str() | Paragraph():
-                    yield from self._paragraph(each)
+                    yield from self._text(each if isinstance(each, str) else each.text)
         yield from self._more(blocks, self.blocks)
-
-    def _paragraph(self, paragraph: str | Paragraph) -> Iterator[Line]:
-        if isinstance(paragraph, str) or paragraph.kind in ("", "remark"):
-            yield from self._text(paragraph if isinstance(paragraph, str) else paragraph.text)
-        else:
-            yield f"\n{plain_text(paragraph.text)}", "bold"
 
     def _list(self, entries: Sequence[str]) -> Iterator[Line]:
         for entry in entries[: self.rows]:

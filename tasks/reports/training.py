@@ -138,38 +138,36 @@ def _figure(place: Place, less: str, name: str, values: Values) -> TrainingFigur
 
 
 def figure_tables(figures: Sequence[TrainingFigure]) -> list[Table]:
-    """Return a table for each set of test queries and name of a figure."""
+    """Return a table for each set of test queries and name of a figure.
+
+    A figure stands beside each published one, or alone, where no paper prints it.
+    """
     lines: dict[str, list[Line]] = {}
     for figure in figures:
-        caption = f"{figure.name}, test queries: {figure.place.test}"
-        lines.setdefault(caption, []).extend(_lines(figure))
-    return [lines_table(found, caption) for caption, found in lines.items()]
-
-
-def _lines(figure: TrainingFigure) -> list[Line]:
-    """Return the figure with each published one, or alone, where no paper prints it."""
-    (_, base, data), found = figure.place, figure.interval
-    is_count = figure.name == PAIRS
-    line = Line(
-        row=f"{base}, {data} less {figure.less}" if figure.less else f"{base}, {data}",
-        column=figure.name,
-        ours=round(found.mean) if is_count else found.mean,
-        interval=found if found.low < found.high and not is_count else None,
-        n=len(figure.by_seed) if figure.by_seed[1:] else None,
-        digits=0 if is_count else 4,
-    )
-    if figure.less:
-        return [line]
-    model, differs = paper_data().name_of(base)
-    # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
-    beside = [
-        line.next_to(other, "" if other.paper == "kape" else differs)
-        for other in paper_data().figures
-        if other.study == "training"
-        and other.row == model
-        and other.column.lower().replace("+", "-plus") == f"{data}, {figure.name}".lower()
-    ]
-    return beside or [line]
+        (test, base, data), found = figure.place, figure.interval
+        is_count = figure.name == PAIRS
+        line = Line(
+            row=f"{base}, {data} less {figure.less}" if figure.less else f"{base}, {data}",
+            column=figure.name,
+            ours=round(found.mean) if is_count else found.mean,
+            interval=found if found.low < found.high and not is_count else None,
+            n=len(figure.by_seed) if figure.by_seed[1:] else None,
+            digits=0 if is_count else 4,
+        )
+        beside: list[Line] = []
+        if not figure.less:
+            model, differs = paper_data().name_of(base)
+            # CoSQA+ trains models that were fine-tuned before, KAPE those that were not.
+            beside = [
+                line.next_to(other, "" if other.paper == "kape" else differs)
+                for other in paper_data().figures
+                if other.study == "training"
+                and other.row == model
+                and other.column.lower().replace("+", "-plus") == f"{data}, {figure.name}".lower()
+            ]
+        caption = f"{figure.name}, test queries: {test}"
+        lines.setdefault(caption, []).extend(beside or [line])
+    return [lines_table(each, caption) for caption, each in lines.items()]
 
 
 def epochs_table(history: History) -> Table:

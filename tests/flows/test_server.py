@@ -32,7 +32,6 @@ from prefect.states import Crashed
 from flows.runtime.prefect_server import (
     api_address,
     await_server,
-    is_private,
     server_process,
     settings_of_server,
     using_server,
@@ -229,7 +228,7 @@ def client(tmp_path: Path) -> Iterator[SyncPrefectClient]:
         )
         stack.callback(server.wait)
         stack.callback(server.terminate)
-        await_server(server, lambda: is_private(port, auth))
+        await_server(server, port, auth)
         stack.enter_context(using_server(api_address(port), auth))
         yield stack.enter_context(get_client(sync_client=True))
 
