@@ -19,8 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-_INSIDE = Path(__file__).with_name("inside")
-
 
 class Harness(NamedTuple):
     """The program within a box that runs test programs of one language.
@@ -38,12 +36,12 @@ class Harness(NamedTuple):
 def _node(seed: int, memory_mb: int) -> list[str]:
     # A heap as large as the box: what exceeds its memory is stopped by the kernel, which counts it.
     flags = (f"--random-seed={seed + 1}", f"--hash-seed={seed + 1}", "--v8-pool-size=1")
-    return ["node", *flags, f"--max-old-space-size={memory_mb}", "-e", _source("javascript.js")]
+    return ["node", *flags, f"--max-old-space-size={memory_mb}", "-e", _javascript()]
 
 
 @cache
-def _source(name: str) -> str:
-    return (_INSIDE / name).read_text("utf-8")
+def _javascript() -> str:
+    return (Path(__file__).with_name("inside") / "javascript.js").read_text("utf-8")
 
 
 EXECUTED = {

@@ -174,7 +174,12 @@ def _step_of(text: str) -> Step:
     except ValueError:
         return Run(text)
     if words[:1] == ["export"]:
-        return _export(words[1:]) or Run(text)
+        match = _ASSIGNMENT.fullmatch(words[1]) if len(words) == 2 else None
+        if match is None or "$" in match[2]:  # anything else than one variable
+            return Run(text)
+        if _RESERVED.fullmatch(match[1]):
+            return Remark(f"the variable {match[1]} is the box's own and stays as it is", 1)
+        return Export(match[1], match[2])
     while words and (words[0] in ("sudo", "env", "-E", "-H") or _ASSIGNMENT.fullmatch(words[0])):
         words.pop(0)
     step = _pip(words)
@@ -182,16 +187,6 @@ def _step_of(text: str) -> Step:
         step = Remark("the box has the Debian packages of its image, and gets no others", 1)
     is_special = _SPECIAL.search(plain.replace(">=", "").replace("<=", ""))
     return Run(text) if step is None or is_special else step
-
-
-def _export(words: Sequence[str]) -> Step | None:
-    """Return the export of one variable; None where it is anything else."""
-    match = _ASSIGNMENT.fullmatch(words[0]) if len(words) == 1 else None
-    if match is None or "$" in match[2]:
-        return None
-    if _RESERVED.fullmatch(match[1]):
-        return Remark(f"the variable {match[1]} is the box's own and stays as it is", 1)
-    return Export(match[1], match[2])
 
 
 def _pip(words: Sequence[str]) -> Step | None:

@@ -135,7 +135,9 @@ class JavaScript(SyntaxTreeLanguage):
             value = node if node.child_by_field_name("body") else None
         if name is None or value is None or name.type.endswith("_pattern"):
             return None
-        return Definition(_name_of(name), value, _owner_of(name))
+        owner = name.child_by_field_name("object")
+        text = text_of(owner) if owner else ""
+        return Definition(_name_of(name), value, text if _OWNER.fullmatch(text) else "")
 
     def parameters_of(self, function: Node) -> Iterator[str]:
         """Yield the names; a pattern that takes an argument apart stands as it is."""
@@ -209,16 +211,19 @@ class JavaScript(SyntaxTreeLanguage):
         except SyntaxError:
             return code
         strict = '"use strict"; ' if _STRICT.match(code) else ""
-        lacking = self.undefined_names(text) - self.names_bound(support_code) if scaffolding else ()
-        head = "\n".join(filter(str.strip, (support_code, _required(lacking, text))))
+        lacking = frozenset[str]()
+        if scaffolding:  # but for names that what stands beside it binds in its own statements
+            nodes = self.root_of(support_code).named_children
+            parts = [part for node in nodes for part in (node, *node.named_children)]
+            lacking = self.undefined_names(text).difference(*map(bound_in, parts))
+        modules = [
+            [name, *sorted({*re.findall(rf"\b{name}\.(\w+)", text)})]
+            for name in sorted(MODULES.difference(_MISTAKEN).intersection(lacking))
+        ]
+        required = _REQUIRED.format(json.dumps(modules)) if modules else ""
+        head = "\n".join(filter(str.strip, (support_code, required)))
         before = f"{strict}{head}\n" if head else ""
         return f"{before}{text}\nreturn {functions};\n"
-
-    def names_bound(self, code: str) -> frozenset[str]:
-        """Return the names that a code's own statements bind."""
-        nodes = self.root_of(code).named_children
-        parts = [part for node in nodes for part in (node, *node.named_children)]
-        return frozenset(name for part in parts for name in bound_in(part))
 
     def called_names(self, code: str) -> frozenset[str]:
         """Return the names by which a box finds the code's functions; a module's own is exports."""
@@ -255,15 +260,6 @@ def bound_in(node: Node) -> set[str]:
     return found
 
 
-def _required(names: Iterable[str], text: str) -> str:
-    """Return the statement that requires the modules of these names, "" for none."""
-    found = [
-        [name, *sorted({*re.findall(rf"\b{name}\.(\w+)", text)})]
-        for name in sorted(MODULES.difference(_MISTAKEN).intersection(names))
-    ]
-    return _REQUIRED.format(json.dumps(found)) if found else ""
-
-
 def _without_export(code: str) -> str:
     """Return a code as a script has it: its default is what the module itself is."""
     return _EXPORT.sub(lambda found: "module.exports = " if found[1] else "", code)
@@ -286,12 +282,6 @@ def _name_of(node: Node) -> str:
     if last.type == "string":
         return text if "." in text or len(text) <= len("''") else text[1:-1]
     return f"[{text}]" if is_computed and last.type != "number" else text
-
-
-def _owner_of(node: Node) -> str:
-    owner = node.child_by_field_name("object")
-    text = text_of(owner) if owner else ""
-    return text if _OWNER.fullmatch(text) else ""
 
 
 def _called(functions: Iterable[Function]) -> frozenset[str]:

@@ -118,7 +118,13 @@ def _changes(root: Node, kinds: Kinds) -> Iterator[_Change]:
     while nodes:
         node = nodes.pop()
         yield from _of_node(node, kinds)
-        if not _is_silent(node, kinds):
+        # What is raised, printed or logged is left as it is.
+        if node.type == "expression_statement":  # its value is nobody's
+            is_silent = is_telling(_source(node).partition("(")[0])
+        else:
+            is_log = node.type == "call_expression" and _source(node).startswith(kinds.silent_calls)
+            is_silent = is_log or node.type in kinds.silent
+        if not is_silent:
             nodes += reversed(node.children)
 
 
@@ -134,28 +140,16 @@ def _of_node(node: Node, kinds: Kinds) -> Iterator[_Change]:
         yield _Change("text", node, kinds.texts[kind])
     elif kind in kinds.words and (word := text.rstrip("; ")) in _WORDS:
         yield _Change("word", node, text.replace(word, _WORDS[word]))
-    yield from _of_statement(node, kinds)
-
-
-def _of_statement(node: Node, kinds: Kinds) -> Iterator[_Change]:
-    field = kinds.conditions.get(node.type)
+    field = kinds.conditions.get(kind)
     condition = node.child_by_field_name(field) if field else None
     if condition is not None:
         yield _Change("condition", condition, f"(!({_source(condition)}))")
-    returns = kinds.returns.get(node.type) if node.named_child_count else None
-    if returns and (text := returns(node)):
-        yield _Change("return", node, text)
-    if node.type in kinds.statements and node.parent and node.parent.parent:  # in a function
+    returns = kinds.returns.get(kind) if node.named_child_count else None
+    if returns and (returned := returns(node)):
+        yield _Change("return", node, returned)
+    if kind in kinds.statements and node.parent and node.parent.parent:  # in a function
         yield _Change("statement", node, ";")
 
 
 def _source(node: Node) -> str:
     return (node.text or b"").decode(errors="replace")
-
-
-def _is_silent(node: Node, kinds: Kinds) -> bool:
-    """Return True if nothing in a node is changed: what is raised, printed or logged."""
-    if node.type == "expression_statement":  # its value is nobody's
-        return is_telling(_source(node).partition("(")[0])
-    is_call = node.type == "call_expression"
-    return node.type in kinds.silent or (is_call and _source(node).startswith(kinds.silent_calls))

@@ -412,41 +412,35 @@ class _Walk:
         elif kind in language.returns:
             if self._functions and node.named_child_count:
                 self._functions[-1].has_return = True
-        elif _is_literal(kind):
-            self._enter_literal(node)
-
-    def _enter_literal(self, node: Node) -> None:
-        """Note the lines that begin inside a literal, and the parts of here documents."""
-        if node.type == "heredoc_beginning":
+        elif kind == "heredoc_beginning":
             self._beginnings.append((node, self._functions[0] if self._functions else None))
-        elif node.type == "heredoc_body" and len(self._texts) < len(self._beginnings):
+        elif kind == "heredoc_body" and len(self._texts) < len(self._beginnings):
             self._texts.append(node)
-        elif node.type != "heredoc_content":
+        elif _is_literal(kind) and kind != "heredoc_content":
             self._fixed.update(_rows_behind(node))
 
-    def _fix(self, beginning: Node, text: Node, margin: str) -> None:
-        """Note a here document's lines; ``<<~`` means nothing by a margin of all of them."""
-        rows = _rows_behind(text)
-        is_moved = text_of(beginning).startswith("<<~") and all(
-            line.startswith(margin) or not line.strip()
-            for line in self._lines[rows.start - 1 : rows.stop - 1]
-        )
-        if not is_moved:
-            self._fixed.update(rows)
-
-    def _margin(self, node: Node) -> str:
-        line = self._lines[node.start_point.row]
-        return line[: len(line) - len(line.lstrip())]
-
     def _enter_function(self, node: Node) -> None:
-        if not self._functions:
-            defines = node.type in self._language.functions
-            if defines and (definition := self._language.definition_of(node)):
-                self._functions.append(self._frame_of(node, definition))
+        if self._functions:
+            outer = self._functions[-1].definition
+            if node.child_by_field_name("body") and not (outer and outer.node.id == node.id):
+                self._functions.append(_Frame(node))
             return
-        outer = self._functions[-1].definition
-        if node.child_by_field_name("body") and not (outer and outer.node.id == node.id):
-            self._functions.append(_Frame(node))
+        defines = node.type in self._language.functions
+        if not defines or not (definition := self._language.definition_of(node)):
+            return
+        scopes = [name for _, name in self._scopes]
+        inner = self._language.documentation_inside(node)
+        said = prose_of(text_of(inner), self._language.directives) if inner else None
+        before = self._documentation(node)
+        frame = _Frame(
+            node,
+            definition,
+            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
+            in_class=bool(scopes or definition.owner),
+            documentation=said or before,
+            inner=inner if said else None,
+        )
+        self._functions.append(frame)
 
     def _leave(self, place: int) -> None:
         """Leave all that ends before a place."""
@@ -457,32 +451,34 @@ class _Walk:
         while self._scopes and self._scopes[-1][0] <= place:
             self._scopes.pop()
 
-    def _frame_of(self, node: Node, definition: Definition) -> _Frame:
-        scopes = [name for _, name in self._scopes]
-        inner = self._language.documentation_inside(node)
-        said = self._prose(inner) if inner else None
-        before = self._documentation(node)
-        return _Frame(
-            node,
-            definition,
-            ".".join(filter(None, (*scopes, definition.owner, definition.name))),
-            in_class=bool(scopes or definition.owner),
-            documentation=said or before,
-            inner=inner if said else None,
-        )
-
     def _function(self, done: _Frame) -> Function:
         assert done.definition  # noqa: S101 - else it is none of `_done`
         language, defined = self._language, done.definition.node
+        header = self._lines[done.node.start_point.row]
+        margin = header[: len(header) - len(header.lstrip())]
         texts = [(beginning, text) for beginning, text in done.texts if text]
         for beginning, text in texts:
-            self._fix(beginning, text, self._margin(done.node))
+            rows = _rows_behind(text)
+            # By a margin of all its lines ``<<~`` means nothing.
+            is_moved = text_of(beginning).startswith("<<~") and all(
+                line.startswith(margin) or not line.strip()
+                for line in self._lines[rows.start - 1 : rows.stop - 1]
+            )
+            if not is_moved:
+                self._fixed.update(rows)
         lines = self._text(done.node, [text for _, text in texts])
-        dedented = self._dedent(lines, done.node)
-        bare = self._dedent(_drop_comment(lines, done.inner), done.node) if done.inner else dedented
+        first = done.node.start_point.row + 1
+        dedented = bare = self._dedent(lines, first, margin)
+        if done.inner:  # without it, and without lines that it leaves empty
+            begin, end = done.inner.start_point, done.inner.end_point
+            rest = cut(lines[begin.row + 1], None, begin.column).rstrip()
+            rest += cut(lines[end.row + 1], end.column, None)
+            kept = {row: line for row, line in lines.items() if not begin.row < row <= end.row + 1}
+            kept |= {end.row + 1: rest} if rest.strip() else {}
+            bare = self._dedent(dict(sorted(kept.items())), first, margin)
         return Function(
             name=done.name,
-            first_line=done.node.start_point.row + 1,
+            first_line=first,
             last_line=max(lines),
             parameters=tuple(language.parameters_of(defined)),
             returns_value=language.returns_value(defined, has_return=done.has_return),
@@ -505,18 +501,14 @@ class _Walk:
             found[row + 1] = " " * start + cut(found[row + 1], start, None)
         return found
 
-    def _dedent(self, lines: Mapping[int, str], node: Node) -> str:
+    def _dedent(self, lines: Mapping[int, str], first: int, margin: str) -> str:
         """Return lines at the left margin, but for those that begin inside a literal."""
-        margin, first = self._margin(node), node.start_point.row + 1
         return "\n".join(
             line.lstrip() if row == first
             else line if row in self._fixed
             else line.removeprefix(margin)
             for row, line in lines.items()
         )  # fmt: skip
-
-    def _prose(self, comment: Node) -> str | None:
-        return prose_of(text_of(comment), self._language.directives)
 
     def _documentation(self, node: Node) -> str:
         """Return the comment that documents a function, or those that end right before it.
@@ -526,7 +518,8 @@ class _Walk:
         near: list[str] = []
         is_near, row = True, node.start_point.row
         for comment in self._comments_before(node):
-            text, said = text_of(comment), self._prose(comment)
+            text = text_of(comment)
+            said = prose_of(text, self._language.directives)
             is_documenting = text.startswith(self._language.documenting)
             if said and is_documenting and not is_notice(said):
                 return said
@@ -576,15 +569,6 @@ def cut(line: str, start: int | None, end: int | None) -> str:
 def _rows_behind(node: Node) -> range:
     """Return the numbers of a node's lines but the first."""
     return range(node.start_point.row + 2, node.end_point.row + 2)
-
-
-def _drop_comment(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
-    """Return lines by their numbers without a comment, and without lines that it leaves empty."""
-    first, last = comment.start_point.row + 1, comment.end_point.row + 1
-    rest = cut(lines[first], None, comment.start_point.column).rstrip()
-    rest += cut(lines[last], comment.end_point.column, None)
-    kept = {row: line for row, line in lines.items() if not first <= row <= last}
-    return dict(sorted((kept | ({last: rest} if rest.strip() else {})).items()))
 
 
 def _nodes(walk: _Walk, code: str) -> Iterator[tuple[Node, str]]:

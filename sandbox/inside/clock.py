@@ -32,17 +32,14 @@ class Traveller:
         return self._offset + time.monotonic_ns()
 
 
-def _load() -> ModuleType | None:
-    sys.path.append(_FOLDER)
-    try:
-        return importlib.import_module("_time_machine")
-    except ImportError:
-        return None
-    finally:
-        sys.path.remove(_FOLDER)
-
-
-_library = _load()
+_library: ModuleType | None
+sys.path.append(_FOLDER)
+try:
+    _library = importlib.import_module("_time_machine")
+except ImportError:
+    _library = None
+finally:
+    sys.path.remove(_FOLDER)
 
 
 def set_clock(start: float) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from types import TracebackType
 
 from sandbox.inside.python2 import hint
 
@@ -39,8 +38,11 @@ def describe(error: BaseException) -> bytes:
         outcome = "assertion_failed"
     _traceback_of(error)  # so that the program's lines are known
     fields = [outcome, type(error).__name__, _message(error), missing]
-    limits = FIELDS.values()
-    return _SEPARATOR.join(map(_field, fields, limits)).encode()
+    texts = []
+    for text, longest in zip(fields, FIELDS.values(), strict=True):
+        whole = text[:longest].replace(_SEPARATOR, "").encode(errors="backslashreplace")
+        texts.append(whole.decode()[:longest])
+    return _SEPARATOR.join(texts).encode()
 
 
 def _is_failed_assertion(
@@ -70,6 +72,8 @@ def note_failure(
 ) -> bytes:
     """Note a test that failed, and return the description of the gravest failure so far.
 
+    The traceback is printed where this failure is the graver one.
+
     Args:
         case_reports: Takes the test's fields.
         name: The test's name.
@@ -77,26 +81,13 @@ def note_failure(
         gravest: The description of the gravest failure before; empty where there was none.
     """
     description = describe(error)
-    case_reports.append(_describe_case(name, error, description))
-    return _graver(description, gravest, error)
-
-
-def _describe_case(name: bytes, error: BaseException, description: bytes) -> bytes:
-    """Return the fields of ``CASE_FIELDS`` of a failed test, whose error ``describe`` described."""
     outcome, error_type, message, _ = description.decode().split(_SEPARATOR)
     limits = list(CASE_FIELDS.values())
     texts = map(_bytes, (outcome, error_type, message), limits[1:])
     traceback = _bytes(_traceback_of(error)[-limits[-1] :], 0, limits[-1])
-    return b"\0".join((name, *texts, traceback))
-
-
-def _graver(description: bytes, gravest: bytes, error: BaseException) -> bytes:
-    """Return the graver of two descriptions, the second where they are equal.
-
-    The traceback of the error that the first describes is printed where it is the graver one.
-    """
+    case_reports.append(b"\0".join((name, *texts, traceback)))
     first, second = (text.partition(b"\0")[0] for text in (description, gravest))
-    if _GRAVEST_FIRST.index(first) >= _GRAVEST_FIRST.index(second):
+    if _GRAVEST_FIRST.index(first) >= _GRAVEST_FIRST.index(second):  # of equal ones the first stays
         return gravest
     _print_traceback(error)
     return description
@@ -111,12 +102,6 @@ def _bytes(text: str, most: int, last: int = 0) -> bytes:
     """Return the ``most`` first bytes of a text, or the ``last``, without separators and halves."""
     whole = text.replace(_SEPARATOR, "").encode(errors="backslashreplace")
     return (whole[-last:] if last else whole[:most]).decode(errors="ignore").encode()
-
-
-def _field(text: str, longest: int) -> str:
-    """Return text that can be encoded, without separators, and no longer than that."""
-    whole = text[:longest].replace(_SEPARATOR, "").encode(errors="backslashreplace")
-    return whole.decode()[:longest]
 
 
 def _places(error: BaseException) -> list[tuple[str, int]]:
@@ -199,7 +184,10 @@ def _traceback_of(error: BaseException) -> str:
     import traceback  # noqa: PLC0415 - takes longer than a job may take, which few jobs need
 
     try:
-        lines = traceback.format_exception(type(error), error, _own_traceback(error), limit=-20)
+        own = error.__traceback__  # from where the program's or the target's frames begin
+        while own is not None and own.tb_frame.f_code.co_filename not in (PROGRAM, TARGET):
+            own = own.tb_next
+        lines = traceback.format_exception(type(error), error, own, limit=-20)
         return "".join(lines)[-_TRACEBACK_BYTES:]
     except Exception:  # noqa: BLE001 - all parts of a traceback may be the program's own
         return "(the traceback cannot be shown)\n"
@@ -208,11 +196,3 @@ def _traceback_of(error: BaseException) -> str:
 def _print_traceback(error: BaseException) -> None:
     """Write the program's traceback to stderr, where the runner keeps it."""
     os.write(2, _traceback_of(error).encode(errors="backslashreplace")[-_TRACEBACK_BYTES:])
-
-
-def _own_traceback(error: BaseException) -> TracebackType | None:
-    """Return the traceback from where the program's or the target's frames begin."""
-    step = error.__traceback__
-    while step is not None and step.tb_frame.f_code.co_filename not in (PROGRAM, TARGET):
-        step = step.tb_next
-    return step

@@ -74,7 +74,11 @@ class Channel:
 
     def send(self, frame: Frame) -> None:
         """Send a frame, with the state that has changed since the last."""
-        now = self._state()
+        state: Frame = {"cwd": os.getcwd(), "environ": dict(os.environ), "argv": sys.argv}
+        if "random" in self._accepts:
+            version, numbers, gauss = random.getstate()
+            state["random"] = [version, list(numbers), gauss]
+        now: Frame = json.loads(json.dumps(state))
         changed = {name: value for name, value in now.items() if self._sent.get(name) != value}
         self._sent = now
         write_frame(self._file, {**frame, "state": changed})
@@ -88,19 +92,6 @@ class Channel:
         """
         frame = read_frame(self._file, _LARGEST)
         state = {name: to for name, to in frame.pop("state").items() if name in self._accepts}
-        if state:
-            self._take_over(state)
-            self._sent = {**self._sent, **state}
-        return frame
-
-    def _state(self) -> Frame:
-        state: Frame = {"cwd": os.getcwd(), "environ": dict(os.environ), "argv": sys.argv}
-        if "random" in self._accepts:
-            version, numbers, gauss = random.getstate()
-            state["random"] = [version, list(numbers), gauss]
-        return json.loads(json.dumps(state))  # type: ignore[no-any-return]
-
-    def _take_over(self, state: Frame) -> None:
         if "cwd" in state:
             os.chdir(state["cwd"])
         if "environ" in state:
@@ -115,3 +106,5 @@ class Channel:
         if "random" in state:
             version, numbers, gauss = state["random"]
             random.setstate((version, tuple(numbers), gauss))
+        self._sent = {**self._sent, **state}
+        return frame

@@ -22,8 +22,6 @@ _SHARED = {
 }  # fmt: skip
 TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:
-    from typing import TypeGuard
-
     from sandbox.inside import Job
 
 
@@ -101,12 +99,20 @@ class ProgramCounter(ast.NodeTransformer):
         self._asserting = imported_assertions(node)
         words = (word for part in ast.walk(node) for word in _words_of(part))
         self.shared = next((word for word in words if word in _SHARED), "")
-        self._plain = [part.name for part in node.body if _is_plain_test(part)]
+        tests = [
+            part
+            for part in node.body
+            if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+            and part.name.startswith("test")
+        ]
+        self._tests = {test.name for test in tests}
+        self._plain = [
+            test.name
+            for test in tests
+            if not test.decorator_list
+            and not any(isinstance(part, ast.arg) for part in ast.walk(test.args))
+        ]
         self._bound = [name for part in ast.walk(node) for name in _names_bound_by(part)]
-        functions = (
-            part for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
-        )
-        self._tests = {part.name for part in functions if part.name.startswith("test")}
         return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
@@ -115,7 +121,13 @@ class ProgramCounter(ast.NodeTransformer):
         count = ast.copy_location(ast.Expr(_call(self._asserted)), node)
         note = ast.Expr(_call(self._failed, f"line {node.lineno}"))
         failing = ast.copy_location(ast.Assert(ast.Constant(value=False), node.msg), node)
-        wrong = ast.UnaryOp(ast.Not(), _capture_sides(node.test, node.lineno))
+        test = node.test
+        if isinstance(test, ast.Compare) and len(test.comparators) == 1:
+            # It keeps its two sides, so that a failure can tell of them.
+            sides = zip(sides_at(node.lineno), (test.left, *test.comparators), strict=True)
+            left, right = (ast.NamedExpr(ast.Name(name, ast.Store()), side) for name, side in sides)
+            test = ast.copy_location(ast.Compare(left, test.ops, [right]), test)
+        wrong = ast.UnaryOp(ast.Not(), test)
         return [count, ast.copy_location(ast.If(wrong, [note, failing], []), node)]
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -191,16 +203,6 @@ def imported_assertions(tree: ast.AST) -> frozenset[str]:
     return frozenset(name for name, origin in imported.items() if bound.isdisjoint((name, origin)))
 
 
-def _is_plain_test(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Return True if a statement defines a test without parameters and decorators."""
-    return (
-        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.name.startswith("test")
-        and not node.decorator_list
-        and not any(isinstance(part, ast.arg) for part in ast.walk(node.args))
-    )
-
-
 def _names_bound_by(node: ast.AST) -> list[str]:
     """Return the names that a node binds, unbinds or declares, itself."""
     match node:
@@ -227,15 +229,6 @@ def _other_names_bound_by(node: ast.AST) -> list[str]:
         ):
             return [name]
     return []
-
-
-def _capture_sides(test: ast.expr, line: int) -> ast.expr:
-    """Return a comparison that keeps its two sides, so that a failure can tell of them."""
-    if not isinstance(test, ast.Compare) or len(test.comparators) != 1:
-        return test
-    sides = zip(sides_at(line), (test.left, *test.comparators), strict=True)
-    left, right = (ast.NamedExpr(ast.Name(name, ast.Store()), side) for name, side in sides)
-    return ast.copy_location(ast.Compare(left, test.ops, [right]), test)
 
 
 def _words_of(node: ast.AST) -> list[str]:

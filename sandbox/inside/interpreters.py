@@ -169,7 +169,15 @@ class _Build(Process):
 
     def report(self) -> Report:
         """Wait for the executable; return {}, or the report of a run that cannot be."""
-        outcome = self._outcome(self.watch())
+        limit = self.watch()
+        if limit in (STARVED, "timeout"):
+            outcome: Report = {"outcome": STARVED}
+        elif not limit and self.exit_code == 0:
+            outcome = read_report(self._report.content(), self._token) or {}
+        else:
+            told = [*self._told.text().splitlines(), ""] if self.exit_code == GIVEN_UP else []
+            reason = told[0] if told else f"it cannot be compiled: {limit or self.exit_code}"
+            outcome = {"outcome": "raised", "error_type": NOT_SEPARABLE, "message": reason}
         if not outcome:
             os.fchmod(self.executable, 0o111)
             fcntl.fcntl(self.executable, fcntl.F_ADD_SEALS, _SEALS)
@@ -182,12 +190,3 @@ class _Build(Process):
             "stdout": "",
             "stderr": self._told.text(),
         }
-
-    def _outcome(self, limit: str) -> Report:
-        if limit in (STARVED, "timeout"):
-            return {"outcome": STARVED}
-        if not limit and self.exit_code == 0:
-            return read_report(self._report.content(), self._token) or {}
-        told = [*self._told.text().splitlines(), ""] if self.exit_code == GIVEN_UP else []
-        reason = told[0] if told else f"it cannot be compiled: {limit or self.exit_code}"
-        return {"outcome": "raised", "error_type": NOT_SEPARABLE, "message": reason}

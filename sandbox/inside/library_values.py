@@ -29,7 +29,12 @@ def encode(value: object, name: str, add: Add) -> list[Any] | None:
         add: Returns what stands for a value that it holds.
     """
     if name == "numpy.ndarray" or (name.startswith("numpy.") and hasattr(value, "dtype")):
-        return _array_parts(value)
+        array: Any = value  # or a number
+        if array.dtype.kind not in _ARRAY_KINDS:
+            return None
+        is_array = type(array).__name__ == "ndarray"
+        shape = ["numpy.ndarray", list(array.shape)] if is_array else ["numpy.scalar"]
+        return [*shape, array.dtype.str, array.tobytes().hex()]
     if name not in _TYPES:
         return None
     parts = _TYPES[name][0](value, add)
@@ -44,7 +49,13 @@ def decode(name: str, parts: list[Any], read: Read) -> object:
     """
     module, _, title = name.partition(".")
     if module == "numpy":
-        return _array(title, parts)
+        __import__("numpy")
+        numpy: Any = sys.modules["numpy"]
+        kind = numpy.dtype(str(parts[-2]))
+        if kind.kind not in _ARRAY_KINDS:
+            raise ValueError("an array of objects")
+        content = numpy.frombuffer(bytes.fromhex(parts[-1]), kind)
+        return content[0] if title == "scalar" else content.reshape(parts[0]).copy()
     if name not in _TYPES:
         raise ValueError(f"no plain type: {name}")
     __import__(module)
@@ -69,18 +80,6 @@ def _write_moment(value: Any, _add: Add) -> Parts | None:  # noqa: ANN401 - date
 def _make_moment(kind: Any, parts: Parts, _read: Read) -> object:  # noqa: ANN401 - a type
     moment = kind.fromisoformat(parts[0])
     return moment.replace(fold=1) if parts[1] else moment
-
-
-def _write_span(value: Any, _add: Add) -> Parts:  # noqa: ANN401 - of `timedelta`
-    return [value.days, value.seconds, value.microseconds]
-
-
-def _write_queue(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of `deque`
-    return [[add(item) for item in value], value.maxlen]
-
-
-def _make_queue(kind: Any, parts: Parts, read: Read) -> object:  # noqa: ANN401 - a type
-    return kind([read(item) for item in parts[0]], parts[1])
 
 
 def _write_mapping(value: Any, add: Add) -> Parts:  # noqa: ANN401 - of a kind of `dict`
@@ -110,31 +109,20 @@ _TYPES: dict[str, tuple[Write, Make]] = {
     "collections.Counter": (_write_mapping, _make_mapping),
     "collections.OrderedDict": (_write_mapping, _make_mapping),
     "collections.defaultdict": (_write_default, _make_default),
-    "collections.deque": (_write_queue, _make_queue),
+    "collections.deque": (
+        lambda value, add: [[add(item) for item in value], value.maxlen],
+        lambda kind, parts, read: kind([read(item) for item in parts[0]], parts[1]),
+    ),
     "datetime.date": (_write_moment, _make_moment),
     "datetime.datetime": (_write_moment, _make_moment),
     "datetime.time": (_write_moment, _make_moment),
-    "datetime.timedelta": (_write_span, _make_text),
+    "datetime.timedelta": (
+        lambda value, _add: [value.days, value.seconds, value.microseconds],
+        _make_text,
+    ),
     "decimal.Decimal": (_write_text, _make_text),
     "fractions.Fraction": (_write_text, _make_text),
     "pathlib.PosixPath": (_write_text, _make_text),
     "pathlib.PurePosixPath": (_write_text, _make_text),
     "uuid.UUID": (_write_text, _make_text),
 }
-
-
-def _array_parts(value: Any) -> list[Any] | None:  # noqa: ANN401 - an array or a number
-    if value.dtype.kind not in _ARRAY_KINDS:
-        return None
-    shape = ["numpy.ndarray", list(value.shape)] if type(value).__name__ == "ndarray" else None
-    return [*(shape or ["numpy.scalar"]), value.dtype.str, value.tobytes().hex()]
-
-
-def _array(title: str, parts: Parts) -> object:
-    __import__("numpy")
-    numpy: Any = sys.modules["numpy"]
-    kind = numpy.dtype(str(parts[-2]))
-    if kind.kind not in _ARRAY_KINDS:
-        raise ValueError("an array of objects")
-    content = numpy.frombuffer(bytes.fromhex(parts[-1]), kind)
-    return content[0] if title == "scalar" else content.reshape(parts[0]).copy()

@@ -171,7 +171,15 @@ class Process:
         no core for most of the time.
         """
         cut = self._read()
-        self._end()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)  # all other processes of the box
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status, usage = os.wait4(-1, 0)
+                if pid == self._child:
+                    self._status, self.peak_kb = status, usage.ru_maxrss
+        for stream in self.streams:
+            stream.drain()
         return cut or ("memory" if oom_kills() > self._kills_before else "")
 
     @property
@@ -217,18 +225,6 @@ class Process:
     def exceeds_output(self) -> bool:
         """Return True if the child has printed too much."""
         return sum(stream.size for stream in self.streams) > self._cut
-
-    def _end(self) -> None:
-        """Kill all other processes of the box, and wait until it is gone."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            while True:
-                pid, status, usage = os.wait4(-1, 0)
-                if pid == self._child:
-                    self._status, self.peak_kb = status, usage.ru_maxrss
-        for stream in self.streams:
-            stream.drain()
 
 
 def run_command(command: str, job: Job) -> Report:
@@ -334,12 +330,15 @@ def read_report(data: bytes, token: bytes = b"") -> Report | None:
     counts, newline, texts = rest.partition(b"\n")
     counts, equals, outcomes = counts.partition(b"=")
     is_whole = size == b"%d" % len(rest) and newline and equals
-    if not data.startswith(token) or not is_whole:
+    numbers = counts.split()
+    are_counts = len(numbers) == len(_COUNTS) and all(n.isdigit() and len(n) < 11 for n in numbers)
+    if not (data.startswith(token) and is_whole and are_counts):
         return None
-    report, failed = _read_counts(counts), texts.startswith(FAILED)
+    report: Report = dict(zip(_COUNTS, map(int, numbers), strict=True))
+    failed = texts.startswith(FAILED)
     fields = texts.removeprefix(FAILED).decode(errors="backslashreplace").split("\0")
     cases = _read_cases(outcomes.decode(errors="replace"), fields[len(FIELDS) * failed : -1])
-    if report is None or cases is None or fields[-1]:
+    if max(report.values()) >= 2**31 or cases is None or fields[-1]:
         return None
     report["tests"] = cases
     if not failed:
@@ -366,15 +365,6 @@ def _is_within(limits: dict[str, int], fields: dict[str, str]) -> bool:
     """Return True if no field is too long, and the outcome, where there is one, a failure's."""
     is_short = all(len(text) <= limits[name] for name, text in fields.items())
     return is_short and fields.get("outcome", _FAILURES[0]) in _FAILURES
-
-
-def _read_counts(text: bytes) -> Report | None:
-    """Return the counts of a report; None where they are not three numbers of 31 bits."""
-    numbers = text.split()
-    if len(numbers) != len(_COUNTS) or not all(n.isdigit() and len(n) < 11 for n in numbers):
-        return None
-    counts = dict(zip(_COUNTS, map(int, numbers), strict=True))
-    return counts if max(counts.values()) < 2**31 else None
 
 
 def sockets_in_use() -> int:

@@ -94,19 +94,18 @@ def ambiguous_name(names: Space, program: str, code: str) -> str | None:
     """
     shown, own = names_bound_in(code), names_bound_in(program)
     for name, (kind, *details) in names.items():
-        is_hidden = not name.startswith("_") and (name not in shown or name in own)
-        if name in _BUILT_IN or (is_hidden and not _imports(program, name, kind, *details)):
+        if name in _BUILT_IN:
+            return name
+        if name.startswith("_") or (name in shown and name not in own):
+            continue
+        if kind != "module":
+            return name
+        module = re.escape(str(details[0]))
+        renamed = "" if name == details[0] else rf"\s+as\s+{re.escape(name)}"
+        importing = rf"(\bimport|,)\s*{module}{renamed}\s*($|[,;#])"
+        if not re.search(importing, program, re.MULTILINE):
             return name
     return None
-
-
-def _imports(program: str, name: str, kind: str, *details: object) -> bool:
-    if kind != "module":
-        return False
-    module = re.escape(str(details[0]))
-    renamed = "" if name == details[0] else rf"\s+as\s+{re.escape(name)}"
-    found = re.search(rf"(\bimport|,)\s*{module}{renamed}\s*($|[,;#])", program, re.MULTILINE)
-    return found is not None
 
 
 class OtherProcess:
@@ -206,7 +205,10 @@ class OtherProcess:
         if "iterator" in answer:
             return self._items(answer["iterator"])
         try:
-            known = [*map(_empty_copy, graph.objects)] if self._on_copies else graph.objects
+            known = graph.objects
+            if self._on_copies:  # an empty object in place of one whose contents may change
+                contents = (list, dict, set, bytearray)
+                known = [type(one)() if type(one) in contents else one for one in known]
             reader = Reader(answer["nodes"], known, self._foreign_value)
             reader.objects()  # what has become of the arguments
             value = reader.value(answer["place"])
@@ -256,11 +258,6 @@ class OtherProcess:
         except (NotPlainError, RecursionError) as error:
             give_up(f"a value that goes to the code under test is of type {error}")
         return {"nodes": graph.nodes, "place": place, "raised": raised}
-
-
-def _empty_copy(value: Any) -> object:  # noqa: ANN401 - an argument's part
-    """Return an empty object in place of one whose contents may change."""
-    return type(value)() if type(value) in (list, dict, set, bytearray) else value
 
 
 def exception(module: str, name: str, arguments: tuple[object, ...]) -> BaseException:

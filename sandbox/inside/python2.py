@@ -75,7 +75,13 @@ _LINES = (
 def hint(error: BaseException) -> str:
     """Return the part of Python 2 that an exception complains of, "" for none."""
     if isinstance(error, SyntaxError):
-        return _syntax_hint(error)
+        import re  # noqa: PLC0415 - a process that lacks it would import it longer than a job may take
+
+        for pattern, name in _SYNTAX:
+            if re.search(pattern, str(error.msg)):
+                return name
+        line = str(error.text or "")[:1000]
+        return next((name for pattern, name in _LINES if re.search(pattern, line)), "")
     if isinstance(error, ModuleNotFoundError):
         return _name_hint(error.name, MODULES)
     if isinstance(error, AttributeError):
@@ -83,16 +89,6 @@ def hint(error: BaseException) -> str:
     if isinstance(error, NameError):
         return _name_hint(error.name, _NAMES)
     return ""
-
-
-def _syntax_hint(error: SyntaxError) -> str:
-    import re  # noqa: PLC0415 - a process that lacks it would import it longer than a job may take
-
-    for pattern, name in _SYNTAX:
-        if re.search(pattern, str(error.msg)):
-            return name
-    line = str(error.text or "")[:1000]
-    return next((name for pattern, name in _LINES if re.search(pattern, line)), "")
 
 
 def _name_hint(name: object, table: dict[str, str]) -> str:

@@ -141,13 +141,13 @@ class Service:
     def _function(self, node: Node) -> object:
         """Return a function of the program, or one of the code that has come back."""
         kind, which = node
-        return self._callback(which) if kind == "callback" else getattr(self._module, which)
+        if kind != "callback":
+            return getattr(self._module, which)
 
-    def _callback(self, number: int) -> Callable[..., object]:
         def call(*arguments: object, **keywords: object) -> object:
             graph = Graph([], self._foreign)
             places = [graph.add(arguments), graph.add(keywords)]
-            self._channel.send({"callback": number, "nodes": graph.nodes, "places": places})
+            self._channel.send({"callback": which, "nodes": graph.nodes, "places": places})
             answer = self._channel.receive()
             reader = Reader(answer["nodes"], [], self._function)
             value: Any = reader.value(answer["place"])

@@ -156,16 +156,12 @@ class Reader:
             raise ValueError("a value that holds itself")
         self._begun.add(place)
         tag, *parts = self._nodes[place]
-        if tag in _MUTABLE or tag == "changed":
-            target = self._known[parts[0]] if tag == "changed" else _MUTABLE[tag]()
-            self._made[place] = target  # before its contents, which may lead back to it
-            self._fill(target, parts[-1])
-        else:
+        if tag not in _MUTABLE and tag != "changed":
             self._made[place] = self._constant(tag, parts)
-        return self._made[place]
-
-    def _fill(self, target: Any, items: Any) -> None:  # noqa: ANN401 - a list, dict or set; JSON
-        """Give a list, dictionary or set its contents in place of those it has."""
+            return self._made[place]
+        target: Any = self._known[parts[0]] if tag == "changed" else _MUTABLE[tag]()
+        self._made[place] = target  # before its contents, which may lead back to it
+        items = parts[-1]  # which take the place of those that it has
         if isinstance(target, bytearray):
             target[:] = bytes.fromhex(items)
         elif type(target) is dict:
@@ -178,6 +174,7 @@ class Reader:
             (target.extend if isinstance(target, list) else target.update)(values)
         else:
             raise ValueError("contents of what has none")
+        return target
 
     def _constant(self, tag: str, parts: list[Any]) -> object:
         if tag in _CONSTANTS:

@@ -18,6 +18,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -103,22 +104,19 @@ class Sources:
             page: The page that names it; "" where none does or none is known, as of the request
                 for a file that was allowed before.
         """
-        if urlsplit(url).scheme == "file":
-            path = path_of(url)
-            if not place_of(str(page)) and self._holds(path, str(page)):
+        if urlsplit(url).scheme != "file":
+            place = place_of(url)
+            if place in self._places:
+                return ""
+            return f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
+        path, origin = path_of(url), str(page)
+        if not place_of(origin):
+            mirrors = (one.parent for one in self._folders if path_of(origin).is_relative_to(one))
+            around = chain(self._folders, (root for root in mirrors if root != root.parent))
+            if path in self._named or any(map(path.is_relative_to, around)):
                 self._named.add(path)
                 return ""
-            return f"{path} is no file of a folder in pip's configuration"
-        place = place_of(url)
-        if place in self._places:
-            return ""
-        return f"{place or 'an address'} is none of the package index's (sandbox.index_hosts)"
-
-    def _holds(self, path: Path, page: str) -> bool:
-        if path in self._named or any(map(path.is_relative_to, self._folders)):
-            return True
-        mirrors = (one.parent for one in self._folders if path_of(page).is_relative_to(one))
-        return any(path.is_relative_to(root) for root in mirrors if root != root.parent)
+        return f"{path} is no file of a folder in pip's configuration"
 
 
 def refuse_strangers(sources: Sources, folder: Path, most: int) -> None:

@@ -38,11 +38,12 @@ def assertions_in(tree: ast.AST, imported: Collection[str] = ()) -> Iterator[ast
             `sandbox.inside.instrumentation`.
     """
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) or (
-            isinstance(node, ast.Call)
-            and (_is_asserting(_method(node)) or _plain_name(node) in imported)
-        ):
+        if isinstance(node, ast.Assert):
             yield node
+        elif isinstance(node, ast.Call):
+            is_method = isinstance(node.func, ast.Attribute) and _is_asserting(node.func.attr)
+            if is_method or (isinstance(node.func, ast.Name) and node.func.id in imported):
+                yield node
 
 
 def assertions_of(program: str) -> Counter[str]:
@@ -55,24 +56,21 @@ def assertions_of(program: str) -> Counter[str]:
         SyntaxError: The program is no Python, nested too deeply or has a number of thousands of
             digits.
     """
-    tree = parse(program)
+    found: list[ast.AST] = []
+    for node in ast.walk(parse(program)):
+        if isinstance(node, ast.Assert):
+            found.append(node.test)
+        elif isinstance(node, ast.Call):
+            if _is_asserting(name := _called_name(node)) or name == "fail":
+                found.append(node)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            opened = (_called_name(item.context_expr) for item in node.items)
+            if any(name == _RAISES or name.startswith(_RAISING) for name in opened):
+                found.append(node)
     try:
-        return Counter(ast.unparse(part) for node in ast.walk(tree) for part in _demanded_by(node))
+        return Counter(map(ast.unparse, found))
     except UNREADABLE as error:
         raise SyntaxError(str(error)) from None
-
-
-def _demanded_by(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node's own assertion, if its name says so."""
-    if isinstance(node, ast.Assert):
-        yield node.test
-    elif isinstance(node, ast.Call):
-        if _is_asserting(name := _called_name(node)) or name == "fail":
-            yield node
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        opened = (_called_name(item.context_expr) for item in node.items)
-        if any(name == _RAISES or name.startswith(_RAISING) for name in opened):
-            yield node
 
 
 def _is_asserting(name: str) -> bool:
@@ -101,7 +99,13 @@ def _is_weak_test(test: ast.expr) -> bool:
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Name):
         return test.func.id in _WEAK_TESTS
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        is_sure = _is_tautology(test) or _plain_name(test.left) == "type"
+        call = test.left
+        is_of_type = (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "type"
+        )
+        is_sure = _is_tautology(test) or is_of_type
         return is_sure or _ANY_LENGTH.fullmatch(ast.unparse(test)) is not None
     return _is_constant(test)
 
@@ -123,17 +127,8 @@ def _is_constant(node: ast.expr) -> bool:
 
 def _called_name(node: ast.AST) -> str:
     """Return the last name of what a call calls, "" for no call."""
-    return _plain_name(node) or _method(node)
-
-
-def _plain_name(node: ast.AST) -> str:
-    is_plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return node.func.id if is_plain else ""  # type: ignore[attr-defined]
-
-
-def _method(node: ast.AST) -> str:
-    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return node.func.attr if is_method else ""  # type: ignore[attr-defined]
+    called = node.func if isinstance(node, ast.Call) else None
+    return getattr(called, "attr", getattr(called, "id", ""))
 
 
 def without_messages(code: str) -> str:
@@ -170,7 +165,9 @@ class _Silencer(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if _root(node.func) in _LOGS:
+        # The object of the last attribute: ``log`` of ``self.log.info``.
+        holder = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if getattr(holder, "attr", getattr(holder, "id", "")) in _LOGS:
             _silence(node)
         return self.generic_visit(node)
 
@@ -189,16 +186,6 @@ def _is_text(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(value=value, attr="format")):
             return _is_text(value)
     return False
-
-
-def _root(node: ast.expr) -> str:
-    """Return the object of the last attribute: ``log`` of ``self.log.info``."""
-    if not isinstance(node, ast.Attribute):
-        return ""
-    holder = node.value
-    if isinstance(holder, ast.Attribute):
-        return holder.attr
-    return holder.id if isinstance(holder, ast.Name) else ""
 
 
 class Frame(NamedTuple):

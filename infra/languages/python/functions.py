@@ -4,7 +4,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from infra.languages import Function
 from infra.languages.python.syntax import UNREADABLE, FunctionNode, parse, plain_layout
@@ -50,30 +50,26 @@ def _function(node: FunctionNode, prefix: str, lines: Sequence[str], *, in_class
     first = min(part.lineno for part in (node, *node.decorator_list))
     documentation = strip_directives(ast.get_docstring(node) or "", _DIRECTIVES).strip()
     moved = _moved_lines(node, first, lines)
-    return Function(
-        name=f"{prefix}{node.name}",
-        first_line=first,
-        last_line=_end(node),
-        in_class=in_class,
-        parameters=_parameters(node, in_class=in_class),
-        returns_value=any(map(_returns_value, _own_statements(node.body))),
-        # Escapes can make what no file can hold.
-        documentation=documentation.encode(errors="replace").decode(),
-        text="\n".join(moved),
-        text_without_documentation="\n".join(_undocumented(node, first, lines, moved)),
-    )
-
-
-def _parameters(node: FunctionNode, *, in_class: bool) -> tuple[str, ...]:
-    arguments = node.args
-    positional = [*arguments.posonlyargs, *arguments.args]
+    taken = node.args
+    positional = [*taken.posonlyargs, *taken.args]
     is_static = any(
         isinstance(part, ast.Name) and part.id == "staticmethod" for part in node.decorator_list
     )
     if in_class and not is_static:
         positional = positional[1:]
-    parameters = [*positional, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
-    return tuple(parameter.arg for parameter in parameters if parameter is not None)
+    parameters = [*positional, taken.vararg, *taken.kwonlyargs, taken.kwarg]
+    return Function(
+        name=f"{prefix}{node.name}",
+        first_line=first,
+        last_line=_end(node),
+        in_class=in_class,
+        parameters=tuple(parameter.arg for parameter in parameters if parameter is not None),
+        returns_value=_returns_value(node.body),
+        # Escapes can make what no file can hold.
+        documentation=documentation.encode(errors="replace").decode(),
+        text="\n".join(moved),
+        text_without_documentation="\n".join(_undocumented(node, first, lines, moved)),
+    )
 
 
 def _undocumented(
@@ -107,7 +103,11 @@ def _moved_lines(node: FunctionNode, first: int, lines: Sequence[str]) -> list[s
     docstring = _docstring(node)
     inside: set[int] = set()
     if any(line.endswith("\\") or '"""' in line or "'''" in line for line in own):
-        for token in _tokens(io.StringIO("\n".join(own) + "\n").readline):
+        try:
+            tokens = [*tokenize.generate_tokens(io.StringIO("\n".join(own) + "\n").readline)]
+        except tokenize.TokenError as error:  # they do not end
+            raise SyntaxError(str(error)) from None
+        for token in tokens:
             begin, end = token.start[0] + first - 1, token.end[0] + first - 1
             if token.type == tokenize.STRING and not (docstring and begin == docstring.lineno):
                 inside.update(range(begin + 1, end + 1))
@@ -121,34 +121,20 @@ def _moved(line: str, margin: int) -> str:
     return line if line[:margin].strip() else line[margin:]
 
 
-def _tokens(reader: Callable[[], str]) -> Iterator[tokenize.TokenInfo]:
-    """Yield tokens.
-
-    Raises:
-        SyntaxError: The tokens do not end.
-    """
-    try:
-        yield from tokenize.generate_tokens(reader)
-    except tokenize.TokenError as error:
-        raise SyntaxError(str(error)) from None
-
-
-def _returns_value(statement: ast.AST) -> bool:
-    if not isinstance(statement, ast.Return) or statement.value is None:
-        return False
-    return not (isinstance(statement.value, ast.Constant) and statement.value.value is None)
-
-
-def _own_statements(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the statements of a function, without those of functions and classes inside it."""
+def _returns_value(body: list[ast.stmt]) -> bool:
+    """Return True if a function does so itself, and not only functions and classes inside it."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
-        yield node
+        if isinstance(node, ast.Return) and node.value is not None:
+            is_none = isinstance(node.value, ast.Constant) and node.value.value is None
+            if not is_none:
+                return True
         if not isinstance(node, _SCOPES):
             waiting.extend(
                 child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)
             )
+    return False
 
 
 def _end(node: ast.stmt) -> int:
@@ -179,10 +165,8 @@ class _BodyRemover(ast.NodeTransformer):
         node.body = kept or [ast.Expr(ast.Constant(...))]
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         node.body = [ast.Expr(ast.Constant(...))]
         return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        node.body = [ast.Expr(ast.Constant(...))]
-        return node
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - a name of `ast`

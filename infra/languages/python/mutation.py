@@ -27,6 +27,7 @@ _NOT_MUTATED = {
 # Nodes that are written out for the mutants of a kind of operators, all together: a second or two.
 # Code that runs nowhere (`if 0:`) has mutants without end, and each is equal to the code.
 _MOST_NODES = 300_000
+_LONGEST_SHOWN = 80  # characters
 
 
 def mutants_of(code: str, limit: int) -> tuple[Mutant, ...]:
@@ -116,7 +117,8 @@ class _Place:
         self._parent = parent
         self._field = field
         self._index = index
-        self.node = self._get()
+        value = getattr(parent, field)
+        self.node: ast.AST = value if index is None else value[index]
 
     def mutant(self, tree: ast.Module, kind: Kind, replacement: ast.AST) -> Mutant:
         before = _shown(self.node)
@@ -128,11 +130,6 @@ class _Place:
         placed = self.node.iter if isinstance(self.node, ast.comprehension) else self.node
         line = getattr(placed, "lineno", 0)
         return Mutant(kind=kind, line=line, change=f"{before} → {_shown(replacement)}", code=code)
-
-    def _get(self) -> ast.AST:
-        value = getattr(self._parent, self._field)
-        node: ast.AST = value if self._index is None else value[self._index]
-        return node
 
     def _set(self, node: ast.AST) -> None:
         if self._index is None:
@@ -163,14 +160,14 @@ def _unread(tree: ast.Module) -> set[ast.AST]:
             unread |= {argument for argument, name in given if name not in read}
         named = {argument.arg for argument in (*taken.args, *taken.kwonlyargs)} - read
         unread |= {keyword.value for keyword in call.keywords if keyword.arg in named}
-        if isinstance(node, ast.Expr) and all(map(_does_nothing, function.body)):
+        does_nothing = all(
+            isinstance(one, ast.Pass)
+            or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            for one in function.body
+        )
+        if isinstance(node, ast.Expr) and does_nothing:
             unread.add(node)
     return {part for node in unread for part in ast.walk(node)}
-
-
-def _does_nothing(statement: ast.stmt) -> bool:
-    is_constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-    return is_constant or isinstance(statement, ast.Pass)
 
 
 def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:
@@ -184,7 +181,13 @@ def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:
                 if isinstance(node, ast.AST):
                     yield from _places(node, inside=inside)
                 continue
-            is_docstring = field == "body" and index == 0 and _is_text(node)
+            is_docstring = (
+                field == "body"
+                and index == 0
+                and isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            )
             if inside and not is_docstring:
                 yield _Place(parent, field, index)
             if not is_docstring:
@@ -192,19 +195,11 @@ def _places(parent: ast.AST, *, inside: bool = False) -> Iterator[_Place]:
                 yield from _places(node, inside=within)
 
 
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _shown(node: ast.AST, longest: int = 80) -> str:
+def _shown(node: ast.AST) -> str:
     if isinstance(node, ast.comprehension):
         return ast.unparse(node).strip()  # no statement, so it has no line of its own
     line = ast.unparse(ast.fix_missing_locations(node)).split("\n", 1)[0]
-    return line if len(line) <= longest else f"{line[:longest]}…"
+    return line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}…"
 
 
 def _instructions(source: str) -> object | None:

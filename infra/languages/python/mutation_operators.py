@@ -114,22 +114,19 @@ def _call(node: ast.AST) -> Replacements:
         yield node.value
     if not isinstance(node, ast.Call):
         return
-    if swapped := _opposite(node.func):
-        yield ast.Call(swapped, node.args, node.keywords)
-    if isinstance(node.func, ast.Attribute):
-        yield node.func.value
+    called = node.func
+    if isinstance(called, ast.Name) and called.id in _OPPOSITES:
+        opposite = ast.Name(_OPPOSITES[called.id], ast.Load())
+        yield ast.Call(opposite, node.args, node.keywords)
+    elif isinstance(called, ast.Attribute) and called.attr in _OPPOSITES:
+        method = ast.Attribute(called.value, _OPPOSITES[called.attr], ast.Load())
+        yield ast.Call(method, node.args, node.keywords)
+    if isinstance(called, ast.Attribute):
+        yield called.value
     elif len(node.args) == 1:
         yield node.args[0]
     if node.keywords:
-        yield ast.Call(node.func, node.args, node.keywords[:-1])
-
-
-def _opposite(function: ast.expr) -> ast.expr | None:
-    if isinstance(function, ast.Name) and function.id in _OPPOSITES:
-        return ast.Name(_OPPOSITES[function.id], ast.Load())
-    if isinstance(function, ast.Attribute) and function.attr in _OPPOSITES:
-        return ast.Attribute(function.value, _OPPOSITES[function.attr], ast.Load())
-    return None
+        yield ast.Call(called, node.args, node.keywords[:-1])
 
 
 def _removed(node: ast.AST) -> Replacements:
@@ -144,16 +141,15 @@ def _removed(node: ast.AST) -> Replacements:
 
 def _argument(node: ast.AST) -> Replacements:
     """Swap the first two arguments, unless that could only raise or changes nothing."""
-    if isinstance(node, ast.Call) and len(node.args) >= 2 and not _keeps_order(node.func):
-        first, second, *others = node.args
-        if not isinstance(first, ast.Starred) and not isinstance(second, ast.Starred):
-            yield ast.Call(node.func, [second, first, *others], node.keywords)
-
-
-def _keeps_order(function: ast.expr) -> bool:
-    if isinstance(function, ast.Attribute):
-        return function.attr in _COMMUTATIVE
-    return isinstance(function, ast.Name) and function.id in _TYPED | _COMMUTATIVE
+    if not isinstance(node, ast.Call) or len(node.args) < 2:
+        return
+    called = node.func
+    keeps_order = (isinstance(called, ast.Attribute) and called.attr in _COMMUTATIVE) or (
+        isinstance(called, ast.Name) and called.id in _TYPED | _COMMUTATIVE
+    )
+    first, second, *others = node.args
+    if not (keeps_order or isinstance(first, ast.Starred) or isinstance(second, ast.Starred)):
+        yield ast.Call(called, [second, first, *others], node.keywords)
 
 
 def _element(node: ast.AST) -> Replacements:

@@ -84,13 +84,31 @@ def scaffolded(code: str, given: Collection[str] = ()) -> str:
     if tree is None:
         return code
     known = {*_bound(tree), *given, *dir(builtins)}
-    parts = (part for node in _annotations(tree) for part in ast.walk(node))
-    lazy = [_LAZY] if {part.id for part in parts if isinstance(part, ast.Name)} - known else []
-    members = _members(tree)
-    lacking = (undefined_names(code) & _evaluated(tree)) - set(given)
+    annotated: list[ast.AST] = []
+    for node in ast.walk(tree):
+        if isinstance(node, FunctionNode) and node.returns:
+            annotated += ast.walk(node.returns)
+        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
+            annotated += ast.walk(node.annotation)
+    lazy = [_LAZY] if {part.id for part in annotated if isinstance(part, ast.Name)} - known else []
+    unevaluated = set(map(id, annotated))
+    evaluated: set[str] = set()
+    members: dict[str, set[str]] = {}  # of each name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and id(node) not in unevaluated:
+            evaluated.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            members.setdefault(node.value.id, set()).add(node.attr)
+    lacking = (undefined_names(code) & evaluated) - set(given)
     lines = sorted(filter(None, (_binding(name, members.get(name, ())) for name in lacking)))
     whole = with_imports(code, "; ".join(lazy + lines)) if lazy or lines else code
-    return f"{whole}{'' if SELF_STUB in known else _dummy(tree)}"
+    functions = (node for node in tree.body if isinstance(node, FunctionNode))
+    methods = [node.name for node in functions if _is_method(node)]
+    if not methods or SELF_STUB in known:
+        return whole
+    # Names that Python itself calls are not bound: a dummy is made and read in the usual way.
+    bound = (f"\n{SELF_STUB}.{name} = {name}" for name in methods if not name.endswith("__"))
+    return "".join((whole, _DUMMY_CLASS, *bound, "\n"))
 
 
 def bound_names(code: str) -> frozenset[str]:
@@ -157,54 +175,22 @@ def self_attributes(code: str) -> tuple[str, ...]:
     """
     tree = parse_or_none(code)
     functions = [node for node in tree.body if isinstance(node, FunctionNode)] if tree else []
-    methods = filter(_is_method, functions)
-    read = {name for method in methods for part in ast.walk(method) for name in _read_of_self(part)}
+    parts = (part for method in filter(_is_method, functions) for part in ast.walk(method))
+    read: set[str] = set()
+    for part in parts:
+        match part:
+            case (  # read itself, or read to change it
+                ast.Attribute(value=ast.Name(id=holder), attr=name, ctx=ast.Load())
+                | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=holder), attr=name))
+            ) if holder in RECEIVERS:
+                read.add(name)
     own = {node.name for node in functions}
     return tuple(sorted(name for name in read - own if not name.startswith("__")))
-
-
-def _read_of_self(node: ast.AST) -> Iterator[str]:
-    """Yield the attribute of a method's object that a node reads itself, also to change it."""
-    match node:
-        case (
-            ast.Attribute(value=ast.Name(id=holder), attr=name, ctx=ast.Load())
-            | ast.AugAssign(target=ast.Attribute(value=ast.Name(id=holder), attr=name))
-        ) if holder in RECEIVERS:
-            yield name
-
-
-def _dummy(tree: ast.Module) -> str:
-    """Return the class whose objects take the place of ``self``, "" where it is not needed.
-
-    Names that Python itself calls are not bound: a dummy is made and read in the usual way.
-    """
-    functions = (node for node in tree.body if isinstance(node, FunctionNode))
-    methods = [node.name for node in functions if _is_method(node)]
-    bound = (f"\n{SELF_STUB}.{name} = {name}" for name in methods if not name.endswith("__"))
-    return "".join((_DUMMY_CLASS, *bound, "\n")) if methods else ""
 
 
 def _is_method(node: FunctionNode) -> bool:
     first = [*node.args.posonlyargs, *node.args.args][:1]
     return any(argument.arg in RECEIVERS for argument in first)
-
-
-def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
-    for node in ast.walk(tree):
-        if isinstance(node, FunctionNode) and node.returns:
-            yield node.returns
-        elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation:
-            yield node.annotation
-
-
-def _evaluated(tree: ast.Module) -> set[str]:
-    """Return the names that are looked up when the code runs: those of annotations are not."""
-    annotated = {id(part) for node in _annotations(tree) for part in ast.walk(node)}
-    return {
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and id(node) not in annotated
-    }
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
@@ -229,15 +215,6 @@ def _binding(name: str, members: Collection[str]) -> str:
         return f"from {name} import {name}"
     is_module = name in sys.stdlib_module_names or name in _THIRD_PARTY
     return f"import {name}" if is_module and members else ""
-
-
-def _members(tree: ast.Module) -> dict[str, set[str]]:
-    """Return the attributes taken from each name."""
-    members: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            members.setdefault(node.value.id, set()).add(node.attr)
-    return members
 
 
 def with_imports(code: str, lines: str) -> str:

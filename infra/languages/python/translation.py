@@ -48,7 +48,7 @@ def _of_python_3(code: str) -> str:
     tree = parse_or_none(made)
     if not tree:
         return code
-    if not any(map(_is_comparison, ast.walk(tree))):
+    if not any(isinstance(node, ast.keyword) and node.arg == "cmp" for node in ast.walk(tree)):
         return made
     try:
         return ast.unparse(_Keys().visit(tree))
@@ -75,17 +75,13 @@ def _is_print_statement(node: ast.AST) -> bool:
     return begins and not (isinstance(node.value, ast.Call) and node.value.func is names[0])
 
 
-def _is_comparison(node: ast.AST) -> bool:
-    return isinstance(node, ast.keyword) and node.arg == "cmp"
-
-
 class _Keys(ast.NodeTransformer):
     """Sorts by a key that compares as ``cmp`` would."""
 
     def visit_keyword(self, node: ast.keyword) -> ast.keyword:
         """Return ``key=functools.cmp_to_key(f)`` for ``cmp=f``."""
         self.generic_visit(node)
-        if not _is_comparison(node):
+        if node.arg != "cmp":
             return node
         function = ast.parse("functools.cmp_to_key", mode="eval").body
         return ast.keyword("key", ast.Call(function, [node.value], []))

@@ -124,12 +124,19 @@ def _rename_variables(
     functions = [node for node in ast.walk(tree) if isinstance(node, FunctionNode)]
     renamed = []
     for number, function in enumerate(functions):
-        if words.isdisjoint(_NAMES_MATTER) or _NAMES_MATTER.isdisjoint(_all_words(function)):
-            prefix = f"{_PREFIX}{number}"
-            while any(word.startswith(prefix) for word in taken):
-                prefix += "_"
-            _rename(function, prefix, told)
-            renamed.append((function, prefix))
+        if not (words.isdisjoint(_NAMES_MATTER) or _NAMES_MATTER.isdisjoint(_all_words(function))):
+            continue
+        prefix = f"{_PREFIX}{number}"
+        while any(word.startswith(prefix) for word in taken):
+            prefix += "_"
+        own, others = _names_of(function)
+        own.sort(key=lambda name: (name.lineno, name.col_offset))
+        stored = {name.id for name in own if not isinstance(name.ctx, ast.Load)} - others - told
+        places = dict.fromkeys(name.id for name in own if name.id in stored)
+        new_names = {old: f"{prefix}_{place}" for place, old in enumerate(places, start=1)}
+        for name in own:
+            name.id = new_names.get(name.id, name.id)
+        renamed.append((function, prefix))
     return renamed
 
 
@@ -166,16 +173,6 @@ def _words_of_texts(tree: ast.AST) -> set[str]:
         if id(node) not in documentation
         for word in _WORD.findall(node.value)
     }
-
-
-def _rename(function: ast.FunctionDef | ast.AsyncFunctionDef, prefix: str, told: set[str]) -> None:
-    own, others = _names_of(function)
-    own.sort(key=lambda name: (name.lineno, name.col_offset))
-    stored = {name.id for name in own if not isinstance(name.ctx, ast.Load)} - others - told
-    places = dict.fromkeys(name.id for name in own if name.id in stored)
-    new_names = {old: f"{prefix}_{place}" for place, old in enumerate(places, start=1)}
-    for name in own:
-        name.id = new_names.get(name.id, name.id)
 
 
 def _names_of(

@@ -120,7 +120,7 @@ class DockerBox:
 
     async def _install(self, requirements: Sequence[str]) -> InstallResult:
         limit, started = self._settings.install_timeout_s, time.monotonic()
-        await self._take_slot()
+        self._slot = self._slot or await self._pool.slots.acquire()
         engine = await self._pool.engine()
         platform = await self._pool.call(engine.installers.platform)
         with tempfile.TemporaryFile() as archive:
@@ -210,13 +210,18 @@ class DockerBox:
         return await self._try(job, read, out_of_memory)
 
     async def _try(self, job: Job, read: Callable[[Answer], Value], out_of_memory: Value) -> Value:
-        await self._take_slot()
+        self._slot = self._slot or await self._pool.slots.acquire()
         self._running = self._running or await self._pool.acquire(self._volume, self._language)
         running, timeout_s = self._running, self._jobs.longest_s() + _GRACE_S
         try:
             answer = await self._pool.call(running.channel.ask, job, timeout_s)
         except BoxLostError:
-            if not await self._was_out_of_memory(running):
+            engine = await self._pool.engine()
+            try:
+                ended_by_memory = await self._pool.call(engine.was_out_of_memory, running.container)
+            finally:
+                self._drop()
+            if not ended_by_memory:
                 raise
             return out_of_memory
         answer.pop("clean", None)
@@ -230,17 +235,7 @@ class DockerBox:
             if not is_clean:
                 self._drop()
 
-    async def _take_slot(self) -> None:
-        self._slot = self._slot or await self._pool.slots.acquire()
-
     def _drop(self) -> None:
         running, self._running = self._running, None
         if running is not None:
             self._removals.append(self._pool.discard(running))
-
-    async def _was_out_of_memory(self, running: Running) -> bool:
-        engine = await self._pool.engine()
-        try:
-            return await self._pool.call(engine.was_out_of_memory, running.container)
-        finally:
-            self._drop()

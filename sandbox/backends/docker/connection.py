@@ -68,23 +68,16 @@ def connect(connections: int) -> DockerClient:
         EngineUnavailableError: No engine answers.
     """
     with translate_errors():
-        _probe_socket()
+        address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
+        if address.startswith("http+unix://"):
+            # Docker's library would leave the socket of a try open that nobody answers.
+            with socket.socket(socket.AF_UNIX) as probe:
+                probe.settimeout(_TIMEOUT_S)
+                probe.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
         client = docker.from_env(timeout=_TIMEOUT_S, max_pool_size=connections)
     if client.api.base_url.startswith("http+"):  # a socket of this machine or ssh: no proxy
         client.api.trust_env = False  # else each request reads variables that others may change
     return client
-
-
-def _probe_socket() -> None:
-    """Raise ``OSError`` where the engine's socket on this machine does not answer.
-
-    Docker's library would leave the socket of such a try open.
-    """
-    address = str(parse_host(os.environ.get("DOCKER_HOST") or None))
-    if address.startswith("http+unix://"):
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(_TIMEOUT_S)
-            probe.connect("/" + address.removeprefix("http+unix://").lstrip("/"))
 
 
 def missing_limits(info: Info) -> list[str]:
