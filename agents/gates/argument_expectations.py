@@ -161,7 +161,7 @@ class _PythonTree(ProgramTree[ast.AST]):
                 yield from ((target, test) for target, _ in inner.bindings())
 
     def comparisons(self) -> Iterator[tuple[Sequence[ast.AST], bool]]:
-        for asserted in assertions_in(self._tree, imported_assertions(self._tree)):
+        for asserted in assertions_in(self._tree, imported_assertions([*ast.walk(self._tree)])):
             if isinstance(asserted, ast.Call):
                 yield asserted.args, False
                 continue

@@ -51,7 +51,7 @@ class _Calls:
         self._names = DottedNames(tree)
         self._defined = {node.name for node in functions}
         self._called = self._defined | target_names
-        self._imported = imported_assertions(tree)
+        self._imported = imported_assertions([*ast.walk(tree)])
 
     def assertions_in(self, part: ast.AST) -> Iterator[ast.Assert | ast.Call]:
         """Yield the assertions of a part of the program."""

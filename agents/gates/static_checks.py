@@ -181,7 +181,7 @@ def _modified_names(node: ast.AST, names: DottedNames) -> Iterator[str]:
 
 def _asserts_nothing(tree: ast.Module) -> str:
     """Return why hardly any wrong result would fail the program, "" if one would."""
-    assertions = list(assertions_in(tree, imported_assertions(tree)))
+    assertions = list(assertions_in(tree, imported_assertions([*ast.walk(tree)])))
     if not assertions:
         return "the program asserts nothing"
     if all(is_weak(assertion) for assertion in assertions):

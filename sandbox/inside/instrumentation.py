@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Sequence
 from types import CodeType
 
 from sandbox.inside.failures import PROGRAM, TARGET, sides_at
@@ -96,8 +97,9 @@ class ProgramCounter(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """Find the test functions, then count everything."""
-        self._asserting = imported_assertions(node)
-        words = (word for part in ast.walk(node) for word in _words_of(part))
+        parts = list(ast.walk(node))
+        self._asserting = imported_assertions(parts)
+        words = (word for part in parts for word in _words_of(part))
         self.shared = next((word for word in words if word in _SHARED), "")
         tests = [
             part
@@ -112,7 +114,7 @@ class ProgramCounter(ast.NodeTransformer):
             if not test.decorator_list
             and not any(isinstance(part, ast.arg) for part in ast.walk(test.args))
         ]
-        self._bound = [name for part in ast.walk(node) for name in _names_bound_by(part)]
+        self._bound = [name for part in parts for name in _names_bound_by(part)]
         return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
@@ -182,15 +184,18 @@ def _is_asserting(name: str) -> bool:
     return name.startswith("assert") or name == "raises"
 
 
-def imported_assertions(tree: ast.AST) -> frozenset[str]:
+def imported_assertions(nodes: Sequence[ast.AST]) -> frozenset[str]:
     """Return the names of the functions ``assert…`` and ``raises`` that a program imports.
 
     The code under test has none, nor is a function one that the program itself makes, or whose
     name it binds to anything else. Gates ask it before the run.
+
+    Args:
+        nodes: All nodes of the program.
     """
     imported: dict[str, str] = {}
     bound: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             is_foreign = getattr(node, "module", None) not in _NO_ASSERTIONS
             for alias in node.names:
@@ -198,7 +203,8 @@ def imported_assertions(tree: ast.AST) -> frozenset[str]:
                     imported[alias.asname or alias.name] = alias.name
                 else:
                     bound.add(alias.asname or alias.name)
-        elif not isinstance(node, ast.alias):
+    for node in nodes if imported else ():
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.alias):
             bound.update(_names_bound_by(node), _other_names_bound_by(node))
     return frozenset(name for name, origin in imported.items() if bound.isdisjoint((name, origin)))
 
