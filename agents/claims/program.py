@@ -286,25 +286,21 @@ def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimR
     return runs
 
 
-def _fitting(arguments: str, function: ast.FunctionDef) -> str:
-    """Return the parts of a tuple where it is given alone for the parameters of a function."""
-    most = len(function.args.posonlyargs) + len(function.args.args)
-    fewest = most - len(function.args.defaults)
-    match call_of(arguments):
-        case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
-            return ", ".join(map(ast.unparse, parts))
-    return arguments
-
-
 def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -> Iterator[str]:
     """Yield a test for each claim.
 
-    A comment may end arguments and value; both are made before the code runs.
+    A comment may end arguments and value; both are made before the code runs. A tuple that is given
+    alone is taken apart where the adapter has parameters for its parts.
     """
+    most = len(function.args.posonlyargs) + len(function.args.args)
+    fewest = most - len(function.args.defaults)
     for number, claim in enumerate(claims, 1):
         settings, arguments = settings_in(claim.arguments)
+        match call_of(arguments):
+            case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
+                arguments = ", ".join(map(ast.unparse, parts))
         lines = [f"def {TEST}{number}():", *(["reset_fixtures()"] if makes else []), *settings]
-        called = f"passed({_fitting(arguments, function)}\n)"
+        called = f"passed({arguments}\n)"
         effect, way, _ = claim.demand
         check, found = "approx_equal(given, expected)", "given, expected"
         if way:
