@@ -233,10 +233,14 @@ class _Names:
         for call in _calls_in(statement):
             if self.is_of_code(call):
                 continue
-            fault = f"line {call.lineno} computes: {ast.unparse(call.func)[:60]}"
-            if not _is_harmless(call.func, self.own):
-                return fault
+            path = ast.unparse(call.func)
+            fault = f"line {call.lineno} computes: {path[:60]}"
             name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            harmless = _READ_OUT | _MAKERS | _OPERATIONS
+            if isinstance(call.func, ast.Name):
+                harmless = (_CONTAINERS | _MAKERS | _NUMBERS).difference(self.own)
+            if name not in harmless and path != "re.compile":
+                return fault
             shows_itself = name == "str" and bool(self.functions & {"__str__", "__repr__"})
             only_hands_out = shows_itself or name in _OF_RESULTS
             if self.holds_result(call) and not only_hands_out:
@@ -307,22 +311,19 @@ class _Marks(ast.NodeTransformer):
         else:
             is_made = isinstance(node, _MADE)
         is_made = is_made and not names.holds_result(node)
-        self._visit_parts(node)
-        return ast.Call(ast.Name(self._mark), [node], []) if is_made else node
-
-    def _visit_parts(self, node: Any) -> None:  # noqa: ANN401 - as above
-        """Visit what is in a node, but for the names that lead to a function or to a part."""
+        # Names that lead to a function or to a part are not visited.
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute):
                 is_dotted = isinstance(node.func.value, ast.Name | ast.Attribute)
-                if not is_dotted or not self._names.is_foreign(node.func):
+                if not is_dotted or not names.is_foreign(node.func):
                     node.func.value = self.visit(node.func.value)
             elif not isinstance(node.func, ast.Name):
                 node.func = self.visit(node.func)
             node.args = [*map(self.visit, node.args)]
             node.keywords = [*map(self.visit, node.keywords)]
-        elif not isinstance(node, ast.expr) or not self._names.is_foreign(node):
+        elif not isinstance(node, ast.expr) or not names.is_foreign(node):
             self.generic_visit(node)
+        return ast.Call(ast.Name(self._mark), [node], []) if is_made else node
 
 
 def _fault_of_nodes(statement: ast.stmt, functions: Collection[str]) -> str:
@@ -379,12 +380,3 @@ def _root_of(node: ast.expr) -> str:
     while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_harmless(function: ast.expr, own: Collection[str]) -> bool:
-    if isinstance(function, ast.Name):
-        return function.id in (_CONTAINERS | _MAKERS | _NUMBERS).difference(own)
-    if not isinstance(function, ast.Attribute):
-        return False
-    is_pattern = ast.unparse(function) == "re.compile"
-    return is_pattern or function.attr in _READ_OUT | _MAKERS | _OPERATIONS

@@ -122,17 +122,8 @@ class _AdapterChecker(ABC):
         self._own |= names
         return True
 
-    def _check_call(self, given: Sequence[Node]) -> bool:
-        """Note a call of the code; return whether it is given what it may be given."""
-        if not all(self._is_argument(one) or self._is_result(one) for one in given):
-            return False
-        self._is_called = True
-        names = (one.named_children[0] if one.type == "unary_expression" else one for one in given)
-        self._results.update(text_of(one) for one in names if one.type == "identifier")
-        return True
-
     def _calls(self, node: Node) -> bool:
-        """Return True if a call is one of the code, or hands out what one gave."""
+        """Return True if a call hands out what one gave, or is one of the code, which is noted."""
         function, arguments = map(node.child_by_field_name, ("function", "arguments"))
         if function is None or arguments is None:
             return False
@@ -143,7 +134,15 @@ class _AdapterChecker(ABC):
         name = name.rpartition(".")[2] if owner else name
         if owner and name in self.getters and self._is_result(owner):
             return not given
-        return name in self._code_names and self._check_call([owner, *given] if owner else given)
+        if name not in self._code_names:
+            return False
+        given = [owner, *given] if owner else given
+        if not all(self._is_argument(one) or self._is_result(one) for one in given):
+            return False
+        self._is_called = True
+        names = (one.named_children[0] if one.type == "unary_expression" else one for one in given)
+        self._results.update(text_of(one) for one in names if one.type == "identifier")
+        return True
 
 
 def _statements(body: Node) -> list[Node]:

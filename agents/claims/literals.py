@@ -31,6 +31,9 @@ _SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
 }  # fmt: skip
+_DISPLAYS: dict[type[ast.expr], Callable[[Iterable[object]], object]] = {
+    ast.List: list, ast.Tuple: tuple, ast.Set: set,
+}  # fmt: skip
 _CONSTANTS = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 _OF_NUMBERS: dict[str, Callable[..., object]] = {
     **{name: getattr(math, name) for name in (
@@ -125,18 +128,25 @@ def _value(node: ast.expr) -> Any:  # noqa: ANN401 - whatever is written
     match node:
         case ast.Constant(value=value):
             return value
-        case ast.List() | ast.Tuple() | ast.Set() | ast.Dict():
-            return _check_size(_display(node))
         case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
             number = _require_type(_value(operand), *NUMBERS)
             return -number if isinstance(sign, ast.USub) else number
-        case ast.BinOp(left=left, op=op, right=right):
-            return _check_size(_sum(op, _operand(left), _operand(right)))
-        case ast.Call():
-            return _check_size(_evaluate_call(node))
         case ast.Attribute() if (name := _known_name(node)) in _CONSTANTS:
             return _CONSTANTS[name]
-    raise ValueError(type(node).__name__)
+        case ast.Dict():
+            keys = [_value(key) for key in node.keys if key]  # None stands for a part of another
+            made: object = dict(zip(keys, map(_value, node.values), strict=True))
+        case ast.List() | ast.Tuple() | ast.Set():
+            made = _DISPLAYS[type(node)](map(_value, node.elts))
+        case ast.BinOp(left=left, op=op, right=right):
+            made = _sum(op, _operand(left), _operand(right))
+        case ast.Call():
+            made = _evaluate_call(node)
+        case _:
+            raise ValueError(type(node).__name__)
+    if _size(made) > MOST_PARTS:
+        raise ValueError("too large")
+    return made
 
 
 def _evaluate_call(node: ast.Call) -> object:
@@ -159,16 +169,6 @@ def _are_pixels(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_are_pixels, value))
     return isinstance(value, int) and value in range(256)
-
-
-def _display(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> object:
-    if isinstance(node, ast.Dict):
-        keys = [_value(key) for key in node.keys if key]  # None stands for a part of another
-        return dict(zip(keys, map(_value, node.values), strict=True))
-    kinds: dict[type[ast.expr], Callable[[Iterable[object]], object]] = {
-        ast.List: list, ast.Tuple: tuple, ast.Set: set,
-    }  # fmt: skip
-    return kinds[type(node)](map(_value, node.elts))
 
 
 def _operand(node: ast.expr) -> Any:  # noqa: ANN401 - a number or a sequence
@@ -223,12 +223,6 @@ def _known_name(node: ast.expr) -> str:
 def _require_type(value: object, *kinds: type) -> Any:  # noqa: ANN401 - one of these kinds
     if not isinstance(value, kinds):
         raise TypeError("a part of another kind")
-    return value
-
-
-def _check_size(value: Any) -> Any:  # noqa: ANN401 - whatever was made
-    if _size(value) > MOST_PARTS:
-        raise ValueError("too large")
     return value
 
 
@@ -287,22 +281,15 @@ def first_line(lines: Sequence[str]) -> tuple[str, int]:
     for number, line in enumerate(lines, 1):
         kept = line.rstrip("\r\n")
         whole += kept
-        state = _open(whole)
-        if not state:
+        rest = _TEXT_OR_COMMENT.sub("", whole)
+        is_text = "'" in rest or '"' in rest
+        opened, closed = (sum(map(rest.count, marks)) for marks in ("([{", ")]}"))
+        if not is_text and opened <= closed:
             return whole, number
         if len(whole) > _LONGEST_JOINED:
             break
-        whole += repr(line[len(kept) :])[1:-1] if state == "text" else " "
+        whole += repr(line[len(kept) :])[1:-1] if is_text else " "
     return (lines[0].rstrip("\r\n"), 1) if lines else ("", 0)
-
-
-def _open(text: str) -> str:
-    """Return the text or bracket that a piece of source leaves open, "" without one."""
-    rest = _TEXT_OR_COMMENT.sub("", text)
-    if "'" in rest or '"' in rest:
-        return "text"
-    opened, closed = (sum(map(rest.count, marks)) for marks in ("([{", ")]}"))
-    return "bracket" if opened > closed else ""
 
 
 def has_valid_fixtures(call: ast.Call) -> bool:

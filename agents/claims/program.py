@@ -286,45 +286,37 @@ def claim_runs(claims: Sequence[Claim], result: ExecutionResult) -> tuple[ClaimR
     return runs
 
 
-def _fitting(arguments: str, function: ast.FunctionDef) -> str:
-    """Return the parts of a tuple where it is given alone for the parameters of a function."""
-    most = len(function.args.posonlyargs) + len(function.args.args)
-    fewest = most - len(function.args.defaults)
-    match call_of(arguments):
-        case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
-            return ", ".join(map(ast.unparse, parts))
-    return arguments
-
-
 def _tests(claims: Sequence[Claim], function: ast.FunctionDef, *, makes: bool) -> Iterator[str]:
     """Yield a test for each claim.
 
-    A comment may end arguments and value; both are made before the code runs.
+    A comment may end arguments and value; both are made before the code runs. A tuple that is given
+    alone is taken apart where the adapter has parameters for its parts.
     """
+    most = len(function.args.posonlyargs) + len(function.args.args)
+    fewest = most - len(function.args.defaults)
     for number, claim in enumerate(claims, 1):
         settings, arguments = settings_in(claim.arguments)
+        match call_of(arguments):
+            case ast.Call(args=[ast.Tuple(elts=parts)]) if 1 < fewest <= len(parts) <= most:
+                arguments = ", ".join(map(ast.unparse, parts))
         lines = [f"def {TEST}{number}():", *(["reset_fixtures()"] if makes else []), *settings]
-        called = f"passed({_fitting(arguments, function)}\n)"
-        effect, way, _ = claim.demand
+        called = f"passed({arguments}\n)"
+        effect, way, wanted = claim.demand
         check, found = "approx_equal(given, expected)", "given, expected"
         if way:
             check = f"suits(given, {way!r}, expected)"
             found = "given, *expected" if way == "one of" else "given"
-        lines += (_effect_lines if effect else _value_lines)(claim, called)
+        if effect:
+            lines += _effect_lines(claim, called)
+        elif error := claim.error_type:
+            lines.append(f"expected = {('raises', f'raises {error}')!r}")
+            lines.append(f"given = given_by({called}, {error!r})")
+        else:
+            made = "*expected" if way == "one of" else "expected"
+            lines.append(f"expected = to_plain(({wanted}\n))")
+            lines.append(f"given = given_by({called}, '', {made})")
         lines += [f"assert {check}, difference({found})"]
         yield "\n" + "\n    ".join(lines) + "\n"
-
-
-def _value_lines(claim: Claim, called: str) -> list[str]:
-    """Return the lines that give what is expected of a call, and what it gives."""
-    if error := claim.error_type:
-        expected = repr(("raises", f"raises {error}"))
-        return [f"expected = {expected}", f"given = given_by({called}, {error!r})"]
-    made = "*expected" if claim.demand.way == "one of" else "expected"
-    return [
-        f"expected = to_plain(({claim.demand.wanted}\n))",
-        f"given = given_by({called}, '', {made})",
-    ]
 
 
 def _effect_lines(claim: Claim, called: str) -> list[str]:

@@ -202,7 +202,17 @@ class ClaimTester:
         while claims:
             runs, report = await self._run(claims, tools)
             if all(one.outcome == "not_run" for one in runs):
-                return evidence.model_copy(update=_fault_of(runs, is_first=not evidence.read))
+                # What each call raises is of the arguments' shape, which another adapter may mend;
+                # a name that JavaScript lacks is the code's, since an adapter has no others.
+                kind, _, message = runs[0].gave.partition(": ")
+                is_missing = kind == "ReferenceError" or is_missing_dependency(kind, message)
+                is_error = kind.startswith("raises ") or (kind.endswith("Error") and not is_missing)
+                fault = {
+                    "problem": f"no claim could be run: {runs[0].gave}",
+                    "is_at_fault": not evidence.read and is_error,
+                    "takes_others": all(_WRONG_NUMBER.match(one.gave) for one in runs),
+                }
+                return evidence.model_copy(update=fault)
             is_valid = report is not None and not report.faults
             problem = reason_of(report) if report else ""
             found = {"runs": runs, "is_valid": is_valid, "problem": problem}
@@ -296,22 +306,6 @@ def _runs_of(claims: Sequence[Claim], attempt: Attempt) -> tuple[ClaimRun, ...]:
             gave = f"{gave}; {fault}"
         runs.append(run.model_copy(update={"gave": gave, "outcome": outcome}))
     return tuple(runs)
-
-
-def _fault_of(runs: Sequence[ClaimRun], *, is_first: bool) -> dict[str, object]:
-    """Return the fields of `ClaimEvidence` for claims none of which could be run.
-
-    What each call raises is of the arguments' shape, which another adapter may mend; a name that
-    JavaScript lacks is the code's, since an adapter has no others.
-    """
-    kind, _, message = runs[0].gave.partition(": ")
-    is_missing = kind == "ReferenceError" or is_missing_dependency(kind, message)
-    is_error = kind.endswith("Error") and not is_missing
-    return {
-        "problem": f"no claim could be run: {runs[0].gave}",
-        "is_at_fault": is_first and (kind.startswith("raises ") or is_error),
-        "takes_others": all(_WRONG_NUMBER.match(one.gave) for one in runs),
-    }
 
 
 def failed_runs(runs: Sequence[ClaimRun]) -> tuple[list[ClaimRun], list[ClaimRun]]:

@@ -19,9 +19,19 @@ def exception_handlers(tree: ast.Module, target_names: frozenset[str]) -> Iterat
     """Yield the places where a program catches what the code under test raises, one a line."""
     calls = _Calls(tree, target_names)
     for node in ast.walk(tree):
-        if caught := list(_caught_by(node, calls)):
-            line = getattr(node, "lineno", 0)
-            yield f"line {line} catches {' and '.join(caught)}"
+        caught: list[str] = []
+        if isinstance(node, _Tries):
+            if any(map(calls.reach_target, node.body)):
+                caught = [_exception_text(handler.type) for handler in node.handlers]
+        elif isinstance(node, _Withs):
+            items = [item.context_expr for item in node.items]
+            catching = [item for item in items if calls.name_of(item) in _CATCHING]
+            if catching and any(map(calls.reach_target, node.body)):
+                caught = [_expected_exceptions(item, calls) for item in catching]
+        elif calls.name_of(node) in _CATCHING and calls.reach_target(node):
+            caught = [_expected_exceptions(node, calls)]
+        if caught:
+            yield f"line {getattr(node, 'lineno', 0)} catches {' and '.join(caught)}"
 
 
 def hidden_failure_in(tree: ast.Module, target_names: frozenset[str]) -> str:
@@ -92,20 +102,6 @@ class _Calls:
 def arguments_of(call: ast.Call) -> tuple[ast.expr, ...]:
     """Return the arguments of a call, those by position first."""
     return (*call.args, *(keyword.value for keyword in call.keywords))
-
-
-def _caught_by(node: ast.AST, calls: _Calls) -> Iterator[str]:
-    """Yield the exceptions of the code under test that a node catches."""
-    if isinstance(node, _Tries):
-        if any(map(calls.reach_target, node.body)):
-            yield from (_exception_text(handler.type) for handler in node.handlers)
-    elif isinstance(node, _Withs):
-        items = [item.context_expr for item in node.items]
-        catching = [item for item in items if calls.name_of(item) in _CATCHING]
-        if catching and any(map(calls.reach_target, node.body)):
-            yield from (_expected_exceptions(item, calls) for item in catching)
-    elif calls.name_of(node) in _CATCHING and calls.reach_target(node):
-        yield _expected_exceptions(node, calls)
 
 
 def _expected_exceptions(call: ast.AST, calls: _Calls) -> str:

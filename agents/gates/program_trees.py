@@ -5,7 +5,7 @@ names what they return.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, product
 from typing import ClassVar
 
 from tree_sitter import Node
@@ -47,7 +47,14 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         functions = language.functions_of(code)
         self._methods = {f.name.rpartition(".")[2] for f in functions if f.in_class}
         self._called = set(language.called_names(code))
-        self._own = dict(self._functions())
+        self._own: dict[str, Node] = {}  # name → function of the program
+        for node in self._nodes:
+            target, value = self._sides(node) if node.type in self.bound else (None, None)
+            value = _bare(value) if value else None
+            if target and value and value.type in self.functions:
+                self._own[text_of(target)] = value
+            elif node.type == "function_declaration" and (name := node.child_by_field_name("name")):
+                self._own[text_of(name)] = node
         self._bindings = [*self._all_bindings()]
 
     def variable_of(self, node: Node) -> str:
@@ -108,13 +115,21 @@ class SyntaxTreeProgram(ProgramTree[Node]):
 
     def demands_emptiness(self) -> bool:
         """Return True if a program asks for something empty, for a size, or for the whole value."""
-        whole = self._whole_results()
+        whole: set[str] = set()  # variables that hold all that a call of the code gave
+        known = -1
+        while known < (known := len(whole)):
+            for target, value in self._bindings:
+                around = value.parent.type if value.parent else ""
+                if around not in _PART_BY_PART and self._is_whole(value, whole):
+                    whole |= {text_of(one) for one in _list_items(target) if self.variable_of(one)}
         for parts, _ in self.comparisons():
             sides = [side for part in parts for side in self._sides_of(part)]
             if any(self._is_whole(side, whole) for side in sides):
                 return True
-            if any(self._is_empty(node) for side in sides for node in _walk(side)):
-                return True
+            for node in chain.from_iterable(map(_walk, sides)):
+                is_there = node.parent is not None and _is_there(node.parent)
+                if not is_there and "".join(text_of(node).split()) in self.empty:
+                    return True
         return False
 
     def _is_member(self, function: Node) -> bool:
@@ -125,21 +140,14 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         target, value = map(node.child_by_field_name, self.bound[node.type])
         return target, value
 
-    def _functions(self) -> Iterator[tuple[str, Node]]:
-        for node in self._nodes:
-            target, value = self._sides(node) if node.type in self.bound else (None, None)
-            value = _bare(value) if value else None
-            if target and value and value.type in self.functions:
-                yield text_of(target), value
-            elif node.type == "function_declaration" and (name := node.child_by_field_name("name")):
-                yield text_of(name), node
-
     def _all_bindings(self) -> Iterator[tuple[Node, Node]]:
         for node in self._nodes:
             if node.type in self.bound:
                 target, value = self._sides(node)
                 if target and value and _bare(value).type not in self.functions:
-                    yield from _pairs(target, value)
+                    left, right = _list_items(target), _list_items(value)
+                    is_each = len(left) == len(right)  # else one value is taken apart, for all
+                    yield from zip(left, right, strict=True) if is_each else product(left, right)
             elif node.type == "call_expression":
                 yield from self._argument_bindings(node)
         for name, function in self._own.items():
@@ -158,17 +166,6 @@ class SyntaxTreeProgram(ProgramTree[Node]):
             if owner and callback.type in self.functions:
                 yield from ((parameter, owner) for parameter in _parameters(callback))
 
-    def _whole_results(self) -> set[str]:
-        """Return the variables that hold all that a call of the code gave."""
-        found: set[str] = set()
-        known = -1
-        while known < (known := len(found)):
-            for target, value in self._bindings:
-                around = value.parent.type if value.parent else ""
-                if around not in _PART_BY_PART and self._is_whole(value, found):
-                    found |= {text_of(one) for one in _list_items(target) if self.variable_of(one)}
-        return found
-
     def _is_whole(self, node: Node, whole: set[str]) -> bool:
         node = _bare(node)
         return self.arguments_of(node) is not None or self.variable_of(node) in whole
@@ -178,13 +175,11 @@ class SyntaxTreeProgram(ProgramTree[Node]):
         for node in _walk(part):
             if node.type == "binary_expression" and not _is_there(node):
                 yield from filter(None, map(node.child_by_field_name, ("left", "right")))
-            elif node.type in _LISTS | {"spread_element"} and not _asks_for_kind(node):
-                yield from node.named_children
+            elif node.type in _LISTS | {"spread_element"}:
+                call = text_of(node.parent) if node.parent else ""
+                if not call.startswith("Array.isArray("):  # which asks for a kind
+                    yield from node.named_children
         yield part
-
-    def _is_empty(self, node: Node) -> bool:
-        is_there = node.parent is not None and _is_there(node.parent)
-        return "".join(text_of(node).split()) in self.empty and not is_there
 
 
 class JavaScriptProgram(SyntaxTreeProgram):
@@ -310,22 +305,8 @@ def _is_there(node: Node) -> bool:
     return [text_of(side) for side in sides if side][1:] == ["==", "nil"]
 
 
-def _asks_for_kind(arguments: Node) -> bool:
-    call = arguments.parent
-    return call is not None and text_of(call).startswith("Array.isArray(")
-
-
 def _list_items(node: Node) -> list[Node]:
     return node.named_children if node.type in _LISTS else [node]
-
-
-def _pairs(target: Node, value: Node) -> Iterator[tuple[Node, Node]]:
-    """Yield targets with their values, all with the one that is taken apart."""
-    targets, values = _list_items(target), _list_items(value)
-    if len(targets) == len(values):
-        yield from zip(targets, values, strict=True)
-    else:
-        yield from ((one, other) for one in targets for other in values)
 
 
 def _atoms(test: Node | None) -> Iterator[Node]:

@@ -83,7 +83,21 @@ class PythonStubs(StubRules):
         if not lacking:
             return "the code lacks no name"
         faults = (one for node in tree.body for one in _faults_of_statement(node, lacking, known))
-        return next(faults, "") or next(_faults_of_tree(tree, lacking), "")
+        if fault := next(faults, ""):
+            return fault
+        names, imported = DottedNames(tree), set(dir(builtins))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imported.update(names_bound_by(node))
+        for node in ast.walk(tree):  # for what is forbidden anywhere in the lines
+            word = (
+                _module_of(node, lacking)
+                or _word_of(node, names, lacking)
+                or _change(node, imported)
+            )
+            if word:
+                return f"line {getattr(node, 'lineno', 0)} has {word}"
+        return ""
 
     def _fitting(self, text: str, code: str) -> str:
         tree = parse_or_none(text)
@@ -134,17 +148,6 @@ def _faults_of_statement(
         # What a definition needs itself may have a name that means nothing in the code.
         if name == "*" or (name not in lacking and name in known):
             yield f"{name} is no name that the code lacks"
-
-
-def _faults_of_tree(tree: ast.Module, lacking: Collection[str]) -> Iterator[str]:
-    """Yield forbidden operations anywhere in the lines."""
-    names, imported = DottedNames(tree), set(dir(builtins))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            imported.update(names_bound_by(node))
-    for node in ast.walk(tree):
-        words = _module_of(node, lacking), _word_of(node, names, lacking), _change(node, imported)
-        yield from (f"line {getattr(node, 'lineno', 0)} has {word}" for word in words if word)
 
 
 def _module_of(node: ast.AST, lacking: Collection[str]) -> str:
@@ -202,7 +205,16 @@ class ScriptStubs(StubRules):
             return "the code lacks no name"
         nodes = root.named_children
         faults = (fault for node in nodes for fault in _statement_faults(node, code, lacking))
-        return next(faults, "") or next(_tree_faults(root, lacking), "")
+        if fault := next(faults, ""):
+            return fault
+        left = [root]
+        while left:  # what is forbidden anywhere in the lines
+            node = left.pop()
+            left += reversed(node.children)
+            word = _script_word(node)
+            if word and word not in lacking:
+                return f"line {node.start_point.row + 1} has {word}"
+        return ""
 
     def _fitting(self, text: str, code: str) -> str:
         lacking, root = _JAVASCRIPT.undefined_names(code), _root_of(text)
@@ -253,17 +265,6 @@ def _statement_faults(node: Node, code: str, lacking: Collection[str]) -> Iterat
     yield from (
         f"{name} is no name that the code lacks" for name in sorted(_script_names(node) & known)
     )
-
-
-def _tree_faults(root: Node, lacking: Collection[str]) -> Iterator[str]:
-    """Yield forbidden operations anywhere in the lines."""
-    nodes = [root]
-    while nodes:
-        node = nodes.pop()
-        nodes += reversed(node.children)
-        word = _script_word(node)
-        if word and word not in lacking:
-            yield f"line {node.start_point.row + 1} has {word}"
 
 
 def _script_word(node: Node) -> str:

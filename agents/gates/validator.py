@@ -143,7 +143,8 @@ class OracleValidator:
     async def _run_on_mutants(self, run: ProgramRun) -> tuple[OracleReport, dict[Gate, str]]:
         """Run the program on mutants, on strong ones where too few of the others fell.
 
-        Between them it is run on the control, at a place that it cannot know by counting.
+        Between them it is run on the control, the same code in another text, at a place that it
+        cannot know by counting.
         """
 
         async def mutant_run(mutant: Mutant) -> MutantRun:
@@ -161,9 +162,14 @@ class OracleValidator:
         mutants = tuple(islice(matter, limit))
         place = int(mark(draft.program), 16) % (len(mutants) + 1)
         runs = [await mutant_run(mutant) for mutant in mutants[:place]]
-        faults = await self._faults_of_control(run)
-        if faults:
-            return OracleReport(trials=tuple(runs)), faults
+        control = self._module_of(self.language.renamed_equivalent(code), draft.support_code)
+        again = await run.box.run(draft.program, code=control)
+        if _repeatable_result(again) != _repeatable_result(run.result):
+            ends = f"ended with {again.outcome}, not {run.result.outcome}"
+            fault = (
+                f"the same code, spelt otherwise, {ends}; test what it does, not how it is written"
+            )
+            return OracleReport(trials=tuple(runs)), {Gate.IGNORES_SPELLING: fault}
         runs += [await mutant_run(mutant) for mutant in mutants[place:]]
         report = OracleReport(trials=tuple(runs))
         if report.killed < self.settings.min_killed:
@@ -183,18 +189,6 @@ class OracleValidator:
             if result.outcome == "assertion_failed":
                 return True
         return False
-
-    async def _faults_of_control(self, run: ProgramRun) -> dict[Gate, str]:
-        """Return the fault of a program that ends otherwise on the same code in another text."""
-        control, draft = self.language.renamed_equivalent(run.code), run.draft
-        module = self._module_of(control, draft.support_code)
-        again = await run.box.run(draft.program, code=module)
-        if _repeatable_result(again) == _repeatable_result(run.result):
-            return {}
-        fault = (
-            f"the same code, spelt otherwise, ended with {again.outcome}, not {run.result.outcome}"
-        )
-        return {Gate.IGNORES_SPELLING: f"{fault}; test what it does, not how it is written"}
 
     async def _faults_of_emptiness(self, run: ProgramRun) -> dict[Gate, str]:
         """Return the fault of a program that passes where nothing is returned for something."""

@@ -344,8 +344,17 @@ class JournalLedger(Ledger):
         return self._limiter.trouble
 
     async def _reserve(self, tokens: int, usd: float | None) -> Reservation:
-        """Reserve tokens and money, if the budget has room now."""
-        self._check_room()
+        """Reserve tokens and money, if the budget and, as asked each second, the disk have room."""
+        if time.monotonic() >= self._has_room_until:
+            folder = self._journal.file.parent
+            free_mb = free_bytes(folder) / 2**20
+            if free_mb < _ROOM_MB:
+                raise UnrecordableError(
+                    f"the disk of {folder} has {free_mb:,.1f} MiB free, less than the {_ROOM_MB} "
+                    "MiB that replies in flight may take: nothing more is requested; free some "
+                    f"space or {OTHER_STORE}, then run the same command again"
+                )
+            self._has_room_until = time.monotonic() + _LOOK_S
         number, is_alone = next(self._numbers), not self._in_flight
         self._in_flight.add(number)
         change = partial(self._enter, number=number, tokens=tokens, usd=usd, is_alone=is_alone)
@@ -357,20 +366,6 @@ class JournalLedger(Ledger):
             self._given_back.set()
             writing.add_done_callback(self._give_back)
             raise
-
-    def _check_room(self) -> None:
-        """Refuse requests whose replies might find no room, as looked at each second."""
-        if time.monotonic() < self._has_room_until:
-            return
-        folder = self._journal.file.parent
-        free_mb = free_bytes(folder) / 2**20
-        if free_mb < _ROOM_MB:
-            raise UnrecordableError(
-                f"the disk of {folder} has {free_mb:,.1f} MiB free, less than the {_ROOM_MB} MiB "
-                "that replies in flight may take: nothing more is requested; free some space or "
-                f"{OTHER_STORE}, then run the same command again"
-            )
-        self._has_room_until = time.monotonic() + _LOOK_S
 
     def _enter(
         self, tx: sqlite3.Connection, number: int, tokens: int, usd: float | None, *, is_alone: bool

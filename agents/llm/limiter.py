@@ -106,7 +106,16 @@ class Limiter:
         if is_reply and places:
             self._learn(sent_at, places)
         elif failure and failure.kind == "transient" and sent_at > self._turned_at:
-            self._back_off(places, failure)
+            # Fewer may be on the wire, and none for a while, as the failure tells.
+            self._failures, self._failure = self._failures + 1, failure
+            is_again = self._failures > 1
+            if failure.status in _OVERLOADED or is_again:
+                self._before, self._step, self._rest = 0, _FIRST_STEP, 0 if is_again else _LONG_REST
+                self._turn(max(1, places // 2))
+            if failure.retry_after or is_again:
+                longest_s = self._settings.max_backoff_s
+                pause_s = backoff_s(self._failures - 1, failure.retry_after, longest_s)
+                self._resumes_at = time.monotonic() + pause_s
         self._changed.set()
 
     def _has_room(self) -> bool:
@@ -137,18 +146,6 @@ class Limiter:
         else:
             self._before, self._cost_s = self.limit, cost_s
             self._turn(max(_FIRST, round(self.limit * self._step)))
-
-    def _back_off(self, places: int, failure: RequestError) -> None:
-        """Let fewer be on the wire, and none for a while, as a failure tells."""
-        self._failures, self._failure = self._failures + 1, failure
-        is_again = self._failures > 1
-        if failure.status in _OVERLOADED or is_again:
-            self._before, self._step, self._rest = 0, _FIRST_STEP, 0 if is_again else _LONG_REST
-            self._turn(max(1, places // 2))
-        if failure.retry_after or is_again:
-            longest_s = self._settings.max_backoff_s
-            pause_s = backoff_s(self._failures - 1, failure.retry_after, longest_s)
-            self._resumes_at = time.monotonic() + pause_s
 
     def _turn(self, limit: int) -> None:
         """Let so many be on the wire; what is there already tells nothing of that."""

@@ -22,8 +22,8 @@ from agents.llm.reply import (
     TOO_LONG,
     RawReply,
     bounded,
+    completion_of,
     plausible_count,
-    read_completion,
     status_of,
 )
 from agents.llm.retry import PromptFault, request_error
@@ -58,6 +58,8 @@ _CONNECT_S = 30.0  # a request that is not sent by then costs nothing
 _ONLY_OF_THE_SDK = {"OPENAI_ORGANIZATION", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"}
 _REASONING = re.compile(r"gpt-5(?!-chat)")  # of OpenAI: they name the limit otherwise
 _WITHOUT_SYSTEM = re.compile(r"(openai/)?o\d")  # OpenAI's that know no system text
+_THOUGHTS = re.compile(r"\A<(?:budget:)?think(?:ing)?>.*?</(?:budget:)?think(?:ing)?>", re.DOTALL)
+_CUT = ("length", "max_tokens")  # why a reply ended, in lower case
 # What providers say of prompts that their filters take, or that are too long.
 _OF_PROMPTS: Mapping[PromptFault, re.Pattern[str]] = {
     "filtered": re.compile(r"content_(policy|filter)", re.IGNORECASE),
@@ -167,10 +169,16 @@ class ChatCompletions:
     def _reply(self, content: bytes) -> RawReply:
         """Return the reply of an answer; its price comes of the counts, and is unknown without.
 
+        What is odd beside the reply does not lose it, since it is paid for.
+
         Raises:
             ValueError: It is no completion.
         """
-        text, usage, is_cut = read_completion(content)
+        answer = completion_of(content)
+        [choice, *_], usage = answer["choices"], answer.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        text = _THOUGHTS.sub("", choice["message"]["content"])
+        is_cut = str(choice.get("finish_reason")).lower() in _CUT
         counts = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
         reply = RawReply.model_validate({"text": text, "is_cut": is_cut, **counts})
         if reply.prompt_tokens is None or reply.completion_tokens is None:

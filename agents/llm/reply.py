@@ -24,8 +24,6 @@ _REDIRECTED = (
     "the server redirects to another address, which is not followed, as it would get the prompt; "
     "if you trust it, set base_url to it"
 )
-_THOUGHTS = re.compile(r"\A<(?:budget:)?think(?:ing)?>.*?</(?:budget:)?think(?:ing)?>", re.DOTALL)
-_CUT = ("length", "max_tokens")  # why a reply ended, in lower case
 _ODD = (LookupError, TypeError, AttributeError, RecursionError, ValueError)
 _MAX_TOKENS = 10**9  # of one call; a provider that reports more is not believed
 _MAX_COST_USD = 10**5
@@ -161,14 +159,6 @@ def believable(reply: RawReply, limits: TokenLimits) -> RawReply:
     return reply.model_copy(update=unknown)
 
 
-class Completion(NamedTuple):
-    """A chat completion: its text without thoughts, its usage, {} without one, and its end."""
-
-    text: str
-    usage: dict[str, Any]
-    is_cut: bool
-
-
 async def bounded(status: int, chunks: AsyncIterable[bytes]) -> tuple[int, bytes]:
     """Return status and content of an answer; those of an error for a redirect or too long a reply.
 
@@ -191,23 +181,6 @@ async def bounded(status: int, chunks: AsyncIterable[bytes]) -> tuple[int, bytes
 
 def _error_body(message: str) -> bytes:
     return json.dumps({"error": {"message": message}}).encode()
-
-
-def read_completion(content: bytes) -> Completion:
-    """Return the reply in a chat completion.
-
-    What is odd beside the reply does not lose it, since it is paid for.
-
-    Raises:
-        ValueError: It is no completion.
-    """
-    answer = completion_of(content)
-    [choice, *_], usage = answer["choices"], answer.get("usage")
-    return Completion(
-        text=_THOUGHTS.sub("", choice["message"]["content"]),
-        usage=usage if isinstance(usage, dict) else {},
-        is_cut=str(choice.get("finish_reason")).lower() in _CUT,
-    )
 
 
 def completion_of(content: bytes) -> dict[str, Any]:
@@ -244,18 +217,16 @@ def status_of(content: bytes) -> int:
 
 
 def _json_of(content: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return the JSON of an answer; of a stream of chunks what they are together."""
+    """Return the JSON of an answer; of a stream of chunks the completion that they are together.
+
+    Where the stream breaks off, that has no choice.
+    """
     text = content.decode(errors="replace").removeprefix("\ufeff")
     try:
         return json.loads(text, strict=False)
     except ValueError:
         lines = [line.removeprefix("data:").strip() for line in re.split(r"[\r\n]+", text)]
         chunks = [json.loads(line) for line in lines if line.startswith("{")]
-        return _completion_of_chunks(chunks, is_ended="[DONE]" in lines)
-
-
-def _completion_of_chunks(chunks: list[dict[str, Any]], *, is_ended: bool) -> dict[str, Any]:
-    """Return the completion that chunks are; where it breaks off, one without a choice."""
     fields = {name: value for chunk in chunks for name, value in chunk.items() if value is not None}
     firsts = [chunk["choices"][0] for chunk in chunks if chunk.get("choices")]
     parts = [one.get("delta") or one.get("message") or {} for one in firsts]
@@ -266,7 +237,7 @@ def _completion_of_chunks(chunks: list[dict[str, Any]], *, is_ended: bool) -> di
         "finish_reason": ends[-1] if ends else None,
         "message": {"role": "assistant", "content": text},
     }
-    is_whole = firsts and (ends or is_ended)
+    is_whole = firsts and (ends or "[DONE]" in lines)
     return {**fields, "object": "chat.completion", "choices": [choice] if is_whole else []}
 
 

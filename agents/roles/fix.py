@@ -125,10 +125,6 @@ class Fixer(Agent[Repair]):
             if not installed.runs_like(draft):
                 return installed
             draft = installed
-        repair = await self._ask(self._user_message(pair, draft, result))
-        return await _apply(repair, draft, pair.code.text, box)
-
-    def _user_message(self, pair: Pair, draft: Draft, result: ExecutionResult) -> str:
         limit = self._model.code_limit
         first = next((test for test in result.tests if test.traceback), None)
         output = first.traceback if first else result.stderr
@@ -147,7 +143,8 @@ class Fixer(Agent[Repair]):
                 f"{step.command}: {done if step.ok else step.output}" for step in draft.repairs
             )
             parts.append(fence("tried in vain", "\n".join(line[:_LONGEST_TRIED] for line in lines)))
-        return "\n".join(parts)
+        repair = await self._ask("\n".join(parts))
+        return await _apply(repair, draft, pair.code.text, box)
 
 
 async def _apply(repair: Repair, draft: Draft, code: str, box: Box) -> Draft | None:

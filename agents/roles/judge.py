@@ -10,7 +10,7 @@ from agents.gates.gates import reason_of
 from agents.gates.outcomes import handler_lines
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.roles.base import Agent, Judgement, stub_section
-from infra.records import ExecutionResult, Pair, RepairStep
+from infra.records import ExecutionResult, Pair
 
 _LONGEST_REPORT = 8_000  # characters of its texts
 _LONGEST_LINE = 500  # characters on a test
@@ -120,8 +120,7 @@ class GatedArbiter(Arbiter):
         elif attempt.is_valid:
             yield fence("program", shorten(draft.program, limit))
             yield from stub_section(draft.support_code)
-            yield from _report_lines(attempt, pair, limit)
-            yield from _weight_lines(attempt)
+            yield from _result_lines(attempt, pair, limit)
             if caught := handler_lines(draft.program, code):
                 places = shorten("\n".join(caught), limit)
                 yield f"{_CATCHES}\n{fence('places', places)}"
@@ -164,11 +163,15 @@ def _line_of(kind: RunOutcome) -> str:
     return f"{_NAME_OF[kind].capitalize()}: {_MEANING_OF[kind]}"
 
 
-def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
-    """Yield the end of each test, and the meaning of each kind of outcome."""
-    result, draft = attempt.result, attempt.draft
+def _result_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
+    """Yield the end of each test, the meaning of each kind of outcome, and what the gates found.
+
+    That is the number of mutants that the program killed, and whether the code was isolated.
+    """
+    result, draft, report = attempt.result, attempt.draft, attempt.report
     assert result is not None  # noqa: S101 - a valid program has run
     assert attempt.outcome is not None  # noqa: S101 - as above
+    assert report is not None  # noqa: S101 - a valid program has one
     rules = rules_of(pair.code.language)
     failed = rules.outcomes_of_tests(result, draft.program, pair.code.text, draft.support_code)
     lines = [f"{one.name}: passed" for one in result.tests if one.name not in failed]
@@ -180,12 +183,6 @@ def _report_lines(attempt: Attempt, pair: Pair, limit: int) -> Iterator[str]:
     yield fence("report", shorten("\n".join(lines), min(limit, _LONGEST_REPORT)))
     kinds = {attempt.outcome: None, **dict.fromkeys(failed.values())}
     yield from map(_line_of, kinds)
-
-
-def _weight_lines(attempt: Attempt) -> Iterator[str]:
-    """Yield the number of mutants a valid program killed, and if the code was isolated."""
-    report = attempt.report
-    assert report is not None  # noqa: S101 - a valid program has one
     if report.judged:
         share = f"{report.killed} of {report.judged}"
         yield f"{share} versions of the code with one mistake each failed the program."
@@ -204,8 +201,23 @@ def run_report(attempt: Attempt, limit: int) -> str:
     text is shortened to the same length, from its beginning for tracebacks and output; no test, no
     repair and no outcome is left out.
     """
-    assert attempt.result is not None  # noqa: S101 - the caller has a run to report
-    report = _whole(attempt.result, attempt.draft.repairs, is_simulated=attempt.is_simulated)
+    result, repairs = attempt.result, attempt.draft.repairs
+    assert result is not None  # noqa: S101 - the caller has a run to report
+    report: Part = {key: getattr(result, key) for key in _COUNTS}
+    report = {key: value for key, value in report.items() if value is not None}
+    if not attempt.is_simulated:
+        report["tests"] = [
+            {key: value for key, value in case.model_dump().items() if value}
+            for case in result.tests
+            if case.outcome != "passed"
+        ]
+        if passed := [case.name for case in result.tests if case.outcome == "passed"]:
+            report["tests that passed"] = ", ".join(passed)
+        report |= {key: text for key in ("stdout", "stderr") if (text := getattr(result, key))}
+        if repairs:
+            report["repairs"] = [
+                step.model_dump(include={"command", "ok", "output"}) for step in repairs
+            ]
     holders = (report, *report.get("tests", ()), *report.get("repairs", ()))
     places = [(holder, key) for holder in holders for key in _TEXTS if key in holder]
     length = _fair_length([len(holder[key]) for holder, key in places], limit)
@@ -216,26 +228,6 @@ def run_report(attempt: Attempt, limit: int) -> str:
             keeps_begin = key in ("message", "command")
             holder[key] = f"{text[:size]}{_MARK}" if keeps_begin else f"{_MARK}{text[-size:]}"
     return json.dumps(report, ensure_ascii=False, indent=1)
-
-
-def _whole(result: ExecutionResult, repairs: Sequence[RepairStep], *, is_simulated: bool) -> Part:
-    report: Part = {key: getattr(result, key) for key in _COUNTS}
-    report = {key: value for key, value in report.items() if value is not None}
-    if is_simulated:
-        return report
-    report["tests"] = [
-        {key: value for key, value in case.model_dump().items() if value}
-        for case in result.tests
-        if case.outcome != "passed"
-    ]
-    if passed := [case.name for case in result.tests if case.outcome == "passed"]:
-        report["tests that passed"] = ", ".join(passed)
-    report |= {key: text for key in ("stdout", "stderr") if (text := getattr(result, key))}
-    if repairs:
-        report["repairs"] = [
-            step.model_dump(include={"command", "ok", "output"}) for step in repairs
-        ]
-    return report
 
 
 def _fair_length(lengths: Sequence[int], limit: int) -> int:

@@ -102,16 +102,16 @@ class BlindWriter(Agent[Composition]):
 
     async def write(self, pair: Pair, stubs: str = "") -> Draft:
         """Return a program for code with stubs of another agent, which it need not see."""
-        return (await self._ask("\n".join(self._parts(pair, stubs)))).draft_for(pair)
-
-    def _parts(self, pair: Pair, stubs: str) -> Iterator[str]:
-        signature = shorten(self._language.signature_of(pair.code.text), self._model.code_limit)
-        yield fence("query", pair.query.text)
-        yield fence("signature", signature)
-        yield from undefined_names_section(pair.code, self._model.code_limit, stubs)
-        if names := self._language.self_attributes(pair.code.text):
-            needed = shorten(", ".join(names), self._model.code_limit)
-            yield fence("attributes that the code reads of its object", needed)
+        limit, code = self._model.code_limit, pair.code
+        parts = [
+            fence("query", pair.query.text),
+            fence("signature", shorten(self._language.signature_of(code.text), limit)),
+            *undefined_names_section(code, limit, stubs),
+        ]
+        if names := self._language.self_attributes(code.text):
+            needed = shorten(", ".join(names), limit)
+            parts.append(fence("attributes that the code reads of its object", needed))
+        return (await self._ask("\n".join(parts))).draft_for(pair)
 
 
 class QueriesOfFunction(Reply):
