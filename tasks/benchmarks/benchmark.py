@@ -182,20 +182,38 @@ def check_benchmark(benchmark: Benchmark) -> None:
     pairs = pa.concat_tables(
         rows.table.select(["query_id", "code_id"]) for rows in (columns.labels, columns.undecided)
     )
+    queries, codes = columns.queries.column("query_id"), columns.codes.column("code_id")
     try:
-        refuse_unfit_ids(columns.queries.column("query_id"))
-        refuse_unfit_ids(columns.codes.column("code_id"))
+        refuse_unfit_ids(queries)
+        refuse_unfit_ids(codes)
     except ValueError as error:
         raise PublishError(f"benchmark {name!r}: {error}") from None
-    _refuse_repeated("query", name, columns.queries.column("query_id"))
-    _refuse_repeated("code", name, columns.codes.column("code_id"))
+    _refuse_repeated("query", name, queries)
+    _refuse_repeated("code", name, codes)
     _refuse_repeated(
         "pair", name, pc.binary_join_element_wise(pairs["query_id"], pairs["code_id"], " ")
     )
-    _refuse_unknown(columns, pairs, name)
+    known = pc.and_(
+        pc.is_in(pairs["query_id"], value_set=queries), pc.is_in(pairs["code_id"], value_set=codes)
+    )
+    for pair in pairs.filter(pc.invert(known)).slice(0, 1).to_pylist():
+        raise PublishError(
+            f"benchmark {name!r} judges the pair {pair['query_id']} {pair['code_id']}, but does "
+            "not hold both records: collect its sources again"
+        )
     if not pc.all(pc.is_finite(columns.labels.column("relevance")), min_count=0).as_py():
         raise PublishError(f"benchmark {name!r} has a label that is no finite number")
-    _refuse_other_origins(columns.labels.column("origin"), benchmark)
+    known_origins = {benchmark.label_origin, *(recipe.origin for recipe in benchmark.recipes)}
+    others = [
+        origin
+        for origin in pc.unique(columns.labels.column("origin")).to_pylist()
+        if origin not in known_origins and not origin.startswith((GENERATED, MUTANT, PEOPLE))
+    ]
+    if others:
+        raise PublishError(
+            f"benchmark {name!r} is labelled by {benchmark.label_origin!r} and also holds labels "
+            f"by {min(others)!r}: export one benchmark for each origin"
+        )
 
 
 def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
@@ -209,39 +227,10 @@ def _refuse_repeated(kind: str, name: str, identities: pa.ChunkedArray) -> None:
     )
 
 
-def _refuse_unknown(columns: Columns, pairs: pa.Table, name: str) -> None:
-    queries, codes = columns.queries.column("query_id"), columns.codes.column("code_id")
-    known = pc.and_(
-        pc.is_in(pairs["query_id"], value_set=queries), pc.is_in(pairs["code_id"], value_set=codes)
-    )
-    for pair in pairs.filter(pc.invert(known)).slice(0, 1).to_pylist():
-        raise PublishError(
-            f"benchmark {name!r} judges the pair {pair['query_id']} {pair['code_id']}, but does "
-            "not hold both records: collect its sources again"
-        )
-
-
-def _refuse_other_origins(origins: pa.ChunkedArray, benchmark: Benchmark) -> None:
-    known = {benchmark.label_origin, *(recipe.origin for recipe in benchmark.recipes)}
-    others = [
-        origin
-        for origin in pc.unique(origins).to_pylist()
-        if origin not in known and not origin.startswith((GENERATED, MUTANT, PEOPLE))
-    ]
-    if others:
-        raise PublishError(
-            f"benchmark {benchmark.name!r} is labelled by {benchmark.label_origin!r} and also "
-            f"holds labels by {min(others)!r}: export one benchmark for each origin"
-        )
-
-
 def digest_of_records(records: Iterable[Record]) -> str:
-    """Return the digest of records in any order."""
-    return digest(*sorted(map(_digestible, records)))
-
-
-def _digestible(record: Record) -> str:
-    """Return a record as JSON, without added fields that are empty."""
-    return record.model_dump_json(
-        exclude={name for name in record.added if not getattr(record, name)}
+    """Return the digest of records, in any order, as JSON without added fields that are empty."""
+    texts = (
+        record.model_dump_json(exclude={name for name in record.added if not getattr(record, name)})
+        for record in records
     )
+    return digest(*sorted(texts))

@@ -42,38 +42,37 @@ def write_card(manifest: Manifest, folder: Path) -> None:
         keep_trailing_newline=True,
     )
     environment.filters["md"] = markdown_text
-    licence, licence_name = _licence(manifest)
+    licences = sorted({source.licence for source in manifest.sources})
+    listed = licences[0].lower().replace(" ", "-") if len(licences) == 1 else ""
+    replies = {item.model: item.body.get("replies") for item in manifest.recipes}
+    sources = [
+        (source.name, source.licence, source.revision, source.location)
+        for source in manifest.sources
+    ]
+    recipe = json.dumps(manifest.recipe, indent=2, sort_keys=True, ensure_ascii=False)
     text = environment.get_template("card.md.jinja").render(
         manifest=manifest,
         tables=sorted(file.stem for file in folder.glob("*.parquet")),
-        licence=licence,
-        licence_name=licence_name,
+        licence=listed if listed in _LISTED_LICENCES else "other",
+        licence_name="; ".join(licences),
         counts=_figures("what", manifest.counts),
-        recorded=_recorded(manifest),
+        # Recorded models that gave labels → whose their replies are.
+        recorded={name: kept["by"] for name, kept in replies.items() if isinstance(kept, dict)},
         support=_support(folder / EVIDENCE_FILE),
         dropped=_figures("rule", manifest.dropped),
-        sources=_sources(manifest),
-        recipe=_indented(manifest.recipe),
+        sources=markdown_table(
+            ("source", "licence", "revision", "location"), sources, text_columns=4
+        ),
+        # An indented block cannot be closed from within, as a fence can.
+        recipe="\n".join(f"    {line}" for line in recipe.split("\n")),
         recipes=_recipes(manifest),
     )
     (folder / CARD).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _licence(manifest: Manifest) -> tuple[str, str]:
-    names = sorted({source.licence for source in manifest.sources})
-    listed = names[0].lower().replace(" ", "-") if len(names) == 1 else ""
-    return (listed if listed in _LISTED_LICENCES else "other"), "; ".join(names)
-
-
 def _figures(name: str, numbers: Mapping[str, int]) -> str:
     rows = [(key.replace("_", " "), f"{number:,}") for key, number in numbers.items()]
     return markdown_table((name, "items"), rows) if rows else ""
-
-
-def _recorded(manifest: Manifest) -> dict[str, object]:
-    """Return recorded models that gave labels → whose their replies are."""
-    replies = {item.model: item.body.get("replies") for item in manifest.recipes}
-    return {name: kept["by"] for name, kept in replies.items() if isinstance(kept, dict)}
 
 
 def _support(evidence: Path) -> str:
@@ -84,15 +83,6 @@ def _support(evidence: Path) -> str:
     numbers = {item["values"]: item["counts"] for item in counted}
     words = {text: numbers[support] for support, text in _SUPPORT.items() if support in numbers}
     return _figures("what the judgements in evidence.parquet rest on", words)
-
-
-def _sources(manifest: Manifest) -> str:
-    header = ("source", "licence", "revision", "location")
-    rows = [
-        (source.name, source.licence, source.revision, source.location)
-        for source in manifest.sources
-    ]
-    return markdown_table(header, rows, text_columns=4)
 
 
 def _recipes(manifest: Manifest) -> str:
@@ -106,9 +96,3 @@ def _recipes(manifest: Manifest) -> str:
         for item in manifest.recipes
     ]
     return markdown_table(header, rows, text_columns=3)
-
-
-def _indented(recipe: Mapping[str, object] | None) -> str:
-    # An indented block cannot be closed from within, as a fence can.
-    text = json.dumps(recipe, indent=2, sort_keys=True, ensure_ascii=False)
-    return "\n".join(f"    {line}" for line in text.split("\n"))

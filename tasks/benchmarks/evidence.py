@@ -41,7 +41,12 @@ class AnnotationStream(ABC):
 
     def _records(self, batch: pa.RecordBatch) -> list[Annotation]:
         """Return the annotations of a batch as records."""
-        return [_annotation(row) for row in batch.to_pylist()]
+        annotations = []
+        for row in batch.to_pylist():
+            runs = row["executions"]
+            executions = [_execution(run) for run in runs] if isinstance(runs, list) else []
+            annotations.append(Annotation.model_validate({**row, "executions": executions}))
+        return annotations
 
     def of_pairs(self, pairs: Iterable[tuple[str, str]]) -> list[Annotation]:
         """Return the annotations of some pairs (query, code); others are not made records."""
@@ -177,28 +182,21 @@ def _keys(table: pa.Table | pa.RecordBatch) -> pa.Array | pa.ChunkedArray:
 
 
 def _batch(annotations: Iterable[Annotation]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([_row(item) for item in annotations], schema=EVIDENCE)
-
-
-def _row(annotation: Annotation) -> dict[str, object]:
-    executions = [
-        run.model_dump(exclude={"result", "oracle", "repairs"})
-        | run.result.model_dump(exclude={"tests"})
-        | {"oracle": run.oracle and run.oracle.model_dump_json()}
-        | {"tests": _json(run.result.tests), "repairs": _json(run.repairs)}
-        for run in annotation.executions
-    ]
-    return annotation.model_dump() | {"executions": executions}
+    rows = []
+    for annotation in annotations:
+        executions = [
+            run.model_dump(exclude={"result", "oracle", "repairs"})
+            | run.result.model_dump(exclude={"tests"})
+            | {"oracle": run.oracle and run.oracle.model_dump_json()}
+            | {"tests": _json(run.result.tests), "repairs": _json(run.repairs)}
+            for run in annotation.executions
+        ]
+        rows.append(annotation.model_dump() | {"executions": executions})
+    return pa.RecordBatch.from_pylist(rows, schema=EVIDENCE)
 
 
 def _json(records: Iterable[Record]) -> str:
     return json.dumps([record.model_dump() for record in records])
-
-
-def _annotation(row: Mapping[str, object]) -> Annotation:
-    runs = row["executions"]
-    executions = [_execution(run) for run in runs] if isinstance(runs, list) else []
-    return Annotation.model_validate({**row, "executions": executions})
 
 
 def _execution(row: Mapping[str, object]) -> dict[str, object]:

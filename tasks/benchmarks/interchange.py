@@ -117,7 +117,15 @@ def code_languages(benchmark: Benchmark) -> list[str]:
 def _split(benchmark: Benchmark) -> dict[str, object]:
     from datasets import Dataset  # noqa: PLC0415 - an optional extra
 
-    relevant = _relevant(benchmark)
+    grades: dict[str, dict[str, int]] = {}
+    for label in benchmark.labels:
+        if not label.relevance.is_integer():
+            raise PublishError(
+                f"{benchmark.name} gives {label.query_id} {label.code_id} relevance "
+                f"{label.relevance}: mteb takes whole grades only"
+            )
+        grades.setdefault(label.query_id, {})[label.code_id] = max(int(label.relevance), 0)
+    relevant = {query: codes for query, codes in sorted(grades.items()) if any(codes.values())}
     texts: dict[str, str] = {query.query_id: query.text for query in benchmark.queries}
     return {
         "corpus": Dataset.from_list(
@@ -127,18 +135,6 @@ def _split(benchmark: Benchmark) -> dict[str, object]:
         "relevant_docs": relevant,
         "top_ranked": None,
     }
-
-
-def _relevant(benchmark: Benchmark) -> dict[str, dict[str, int]]:
-    relevant: dict[str, dict[str, int]] = {}
-    for label in benchmark.labels:
-        if not label.relevance.is_integer():
-            raise PublishError(
-                f"{benchmark.name} gives {label.query_id} {label.code_id} relevance "
-                f"{label.relevance}: mteb takes whole grades only"
-            )
-        relevant.setdefault(label.query_id, {})[label.code_id] = max(int(label.relevance), 0)
-    return {query: grades for query, grades in sorted(relevant.items()) if any(grades.values())}
 
 
 def write_beir(benchmark: Benchmark, folder: Path) -> None:

@@ -147,7 +147,12 @@ def rank_numbered(
     sizes = np.bincount(rows, minlength=len(query_ids))
     _refuse_sparse(sizes)
     ranked, ranked_scores = _table(columns, sizes, NOTHING), _table(scores, sizes, 0.0)
-    _refuse_repeated(query_ids, code_ids, ranked)
+    ordered = np.sort(ranked, axis=1)
+    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)
+    if repeated.any():
+        row, place = np.argwhere(repeated)[0].tolist()
+        code = code_ids[int(ordered[row, place])]
+        raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice: list each result once")
     if query_ids == sorted(query_ids):
         return Rankings(query_ids, code_ids, ranked, ranked_scores)
     by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)
@@ -245,15 +250,6 @@ def _order(
         ids = np.array([code_ids[column] for column in columns[order[tied]].tolist()])
         order[tied] = order[tied][np.lexsort((ids, group))]
     return order
-
-
-def _refuse_repeated(query_ids: Sequence[str], code_ids: Sequence[str], ranked: Positions) -> None:
-    ordered = np.sort(ranked, axis=1)
-    repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)
-    if repeated.any():
-        row, place = np.argwhere(repeated)[0].tolist()
-        code = code_ids[int(ordered[row, place])]
-        raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice: list each result once")
 
 
 Qrels = Mapping[str, Mapping[str, float]]

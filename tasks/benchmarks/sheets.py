@@ -100,17 +100,8 @@ class GradeRow(NamedTuple):
     notes: str
 
 
-def write_predictions(file: Path, predictions: Iterable[Prediction]) -> None:
-    """Write predictions as CSV, whole or not at all; their order is the ranking."""
-    _write_rows(file, Prediction._fields, predictions)
-
-
-def write_grades(file: Path, grades: Iterable[GradeRow]) -> None:
-    """Write grades as ``annotationStore.csv`` has them, whole or not at all."""
-    _write_rows(file, GRADE_COLUMNS, grades)
-
-
-def _write_rows(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_rows(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a file of the challenge as CSV, whole or not at all, its rows in their order."""
     with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header)

@@ -65,7 +65,16 @@ def write_run(folder: Path, method: str, rankings: Rankings, *, tag: str = "") -
     with atomic_write(file) as partial, partial.open("wb") as stream:
         for start in range(0, len(rankings.query_ids), step):
             rows = slice(start, start + step)
-            _refuse_rising(rankings, rows, tag)
+            scores = np.pad(rankings.scores[rows], ((0, 0), (1, 0)), constant_values=np.inf)
+            rising = ~(scores[:, 1:] <= scores[:, :-1]) & (rankings.codes[rows] != NOTHING)
+            if rising.any():
+                row, place = np.argwhere(rising)[0].tolist()
+                code = rankings.code_ids[int(rankings.codes[rows][row, place])]
+                raise PublishError(
+                    f"the ranking of {tag!r} for {rankings.query_ids[rows][row]} is not in falling "
+                    f"order: {code} has {float(scores[row, place + 1])} after "
+                    f"{float(scores[row, place])}"
+                )
             stream.write(_lines(rankings, rows, code_ids, tag))
     return file
 
@@ -112,18 +121,6 @@ def parted_scores(
     parted = np.maximum(np.minimum(least, _INFINITY) - ranks, -_INFINITY)
     floats = np.where(parted < 0, -parted | 1 << 31, parted).astype(np.uint32).view(np.float32)
     return np.where(parted == number, single, floats)
-
-
-def _refuse_rising(rankings: Rankings, rows: slice, tag: str) -> None:
-    scores = np.pad(rankings.scores[rows], ((0, 0), (1, 0)), constant_values=np.inf)
-    rising = ~(scores[:, 1:] <= scores[:, :-1]) & (rankings.codes[rows] != NOTHING)
-    if rising.any():
-        row, place = np.argwhere(rising)[0].tolist()
-        code = rankings.code_ids[int(rankings.codes[rows][row, place])]
-        raise PublishError(
-            f"the ranking of {tag!r} for {rankings.query_ids[rows][row]} is not in falling order: "
-            f"{code} has {float(scores[row, place + 1])} after {float(scores[row, place])}"
-        )
 
 
 def write_lines(file: Path, lines: Iterable[str]) -> None:

@@ -57,7 +57,11 @@ def write_benchmark(
         write_beir(benchmark, partial / "beir")
         write_card(manifest, partial)
         manifest = write_manifest(manifest, partial)
-        if _is_as_written(manifest, folder):
+        try:
+            is_as_written = verify_export(folder) == manifest
+        except PublishError:
+            is_as_written = False
+        if is_as_written:
             shutil.rmtree(partial)
         else:
             _keep_runs(manifest, folder, partial)
@@ -100,14 +104,6 @@ def _link(source: str, target: str) -> None:
         if is_disk_full(error):
             raise
         shutil.copy2(source, target)
-
-
-def _is_as_written(manifest: Manifest, folder: Path) -> bool:
-    """Return True if a folder holds an equal export, no file of which was changed."""
-    try:
-        return verify_export(folder) == manifest
-    except PublishError:
-        return False
 
 
 _ROWS = 131_072  # of a row group

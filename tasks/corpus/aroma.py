@@ -14,7 +14,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from infra.languages.java import Java
-from infra.syntax.simplified_tree import Leaf
 
 THRESHOLD = 0.25
 _LOCAL = "#VAR"
@@ -49,24 +48,18 @@ def features_of(code: str) -> Features:
             tree, position = tree.parent, tree.position
     for pair in pairwise(tokens):
         features["siblings", *pair] += 2  # each of the two has the other
-    return features + _uses(leaves)
-
-
-def _uses(leaves: Sequence[Leaf]) -> Features:
-    """Return, of each two uses of a variable after each other, their places, once for each."""
     members = {
         id(leaf.tree): leaf.text
         for leaf in reversed(leaves)
         if not leaf.is_local and leaf.tree.label.startswith("#.")
     }
-    features: Features = Counter()
     used: dict[str, tuple[int, str]] = {}
     for leaf in leaves:
         if leaf.is_local:
             # Of a call on the variable the method's name says more than the label.
             place = leaf.position, members.get(id(leaf.tree), leaf.tree.label)
             if before := used.get(leaf.text):
-                features["uses", before, place] += 2
+                features["uses", before, place] += 2  # once for each of the two
             used[leaf.text] = place
     return features
 

@@ -108,7 +108,10 @@ def _distinct(
     """
     by_form: dict[str, DocumentedFunction] = {}
     for function in sorted(functions, key=lambda one: one.unpaired_reason is not None):
-        by_form.setdefault(_form(function.code), function)
+        code = function.code
+        language = language_named(code.language)
+        form = mark(language.name, language.canonical(code.text)) if language else code.code_id
+        by_form.setdefault(form, function)
     dropped[REPEATED_CODE] += len(functions) - len(by_form)
     near_duplicates = filters.get("near-duplicates")()
     kept = []
@@ -119,11 +122,6 @@ def _distinct(
             kept.append(function)
     notes += notes_of(near_duplicates)[:-1]  # here they have to go, whatever a setting says
     return kept
-
-
-def _form(code: Code) -> str:
-    language = language_named(code.language)
-    return mark(language.name, language.canonical(code.text)) if language else code.code_id
 
 
 def _pairs(functions: list[DocumentedFunction], dropped: Counter[str]) -> list[DocumentedFunction]:

@@ -63,7 +63,10 @@ def find_functions(source: SourceFiles, dropped: Counter[str]) -> Iterator[Corpu
             continue
         except (OSError, SyntaxError, UnicodeError, LookupError) as error:
             dropped[FILE_NOT_PARSED] += 1
-            _logger.warning("%s is left out: %s", _place(file, error), error)
+            line = getattr(error, "lineno", None) or 1
+            if isinstance(error, UnicodeDecodeError):
+                line += error.object.count(b"\n", 0, error.start)
+            _logger.warning("%s:%s is left out: %s", file, line, error)
             continue
         if damaged := len(found) - len(whole):
             dropped[NOT_PARSED] += damaged
@@ -107,14 +110,6 @@ def corpus_function(
         licence=licence,
     )
     return CorpusFunction(code, function)
-
-
-def _place(file: Path, error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        line = error.object.count(b"\n", 0, error.start) + 1
-    else:
-        line = getattr(error, "lineno", None) or 1
-    return f"{file}:{line}"
 
 
 NOT_PARSED = "function does not parse"

@@ -80,11 +80,7 @@ class GitHistory:
                 f"{printable(folder)} has no git history of its own: give the folder that was "
                 "cloned (of a linked working tree, that of its repository)"
             )
-        self._refuse_elsewhere()
-        self.head = self._resolve_head()
-
-    def _refuse_elsewhere(self) -> None:
-        """Refuse objects of another place, such as a private repository's whose commit is named."""
+        # Objects of another place may be a private repository's, whose commit is named.
         borrowed = self._git / "objects" / "info" / "alternates"
         for path in self._paths():
             is_odd = path == borrowed or not (path.is_dir() or path.is_file())
@@ -94,14 +90,6 @@ class GitHistory:
                     f"{printable(path)} leads outside of the repository, or is no file: clone it "
                     "anew, without --shared or --reference"
                 )
-
-    def _paths(self) -> Iterator[Path]:
-        """Yield all that is read, missing or not."""
-        for name in ("HEAD", "packed-refs", "shallow", "refs", "objects"):
-            yield self._git / name
-            yield from (self._git / name).rglob("*")
-
-    def _resolve_head(self) -> str:
         head = self._text("HEAD").removeprefix("ref:").strip()
         if _REF.fullmatch(head) and not leads_outside(self._git / head, self._git.parent):
             loose = self._text(head).strip()
@@ -109,7 +97,13 @@ class GitHistory:
             head = loose or "".join(packed[:1])
         if not _ID.fullmatch(head):
             raise SourceError(f"{printable(self._git)} names no commit that is checked out")
-        return head
+        self.head = head
+
+    def _paths(self) -> Iterator[Path]:
+        """Yield all that is read, missing or not."""
+        for name in ("HEAD", "packed-refs", "shallow", "refs", "objects"):
+            yield self._git / name
+            yield from (self._git / name).rglob("*")
 
     def _text(self, name: str) -> str:
         file = self._git / name

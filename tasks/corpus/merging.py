@@ -227,7 +227,14 @@ class CombinedSource:
         dropped: Counter[str] = Counter()
         notes: list[str] = []
         items = _items(asked, found, dropped, notes)
-        return {self._name: Streamed(_joined(parts), items, dropped, notes, parts)}
+        info = SourceInfo(
+            name="+".join(part.name for part in parts),
+            **{
+                field: "; ".join(f"{part.name}: {getattr(part, field)}" for part in parts)
+                for field in ("licence", "revision", "location")
+            },
+        )
+        return {self._name: Streamed(info, items, dropped, notes, parts)}
 
 
 def _items(
@@ -269,17 +276,3 @@ def _items(
 
 def _named(info: SourceInfo, notes: Iterable[str]) -> Iterator[str]:
     return (f"{info.name}: {note}" for note in notes)
-
-
-def _joined(parts: Sequence[SourceInfo]) -> SourceInfo:
-    """Return several sources as one."""
-
-    def all_of(field: str) -> str:
-        return "; ".join(f"{part.name}: {getattr(part, field)}" for part in parts)
-
-    return SourceInfo(
-        name="+".join(part.name for part in parts),
-        licence=all_of("licence"),
-        revision=all_of("revision"),
-        location=all_of("location"),
-    )

@@ -106,7 +106,17 @@ def installed(name: str, chosen: Mapping[str, Language]) -> SourceFiles:
             f"distribution {name} lists no {_named(chosen)} (editable installations do not): give "
             "--path with their folder"
         )
-    licence, place = _licence(distribution), f"distribution {distribution.name}"
+    # The licence that it states, by SPDX's name where one can be recognised.
+    metadata = distribution.metadata
+    stated = [*_all(metadata, "License-Expression"), *_all(metadata, "License")]
+    classified = [line for line in _all(metadata, "Classifier") if line.startswith("License :: ")]
+    short = [text for text in stated if "\n" not in text]
+    licence = next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), "unknown")
+    if not licences.permits_redistribution(licence):
+        paths = (Path(str(distribution.locate_file(file))) for file in distribution.files or ())
+        found = licences.licence_of([licence, *stated, *licences.licence_texts(paths)])
+        licence = licence if found == licences.UNKNOWN else found
+    place = f"distribution {distribution.name}"
     return SourceFiles(root, tuple(files), licence, distribution.version, place, chosen)
 
 
@@ -187,20 +197,6 @@ def _is_kept(folder_name: str, skipped: frozenset[str]) -> bool:
     return folder_name not in skipped and not folder_name.startswith(".")
 
 
-def _licence(distribution: importlib.metadata.Distribution) -> str:
-    """Return the licence that a distribution states, by SPDX's name where one can be recognised."""
-    metadata = distribution.metadata
-    stated = [*_all(metadata, "License-Expression"), *_all(metadata, "License")]
-    classified = [line for line in _all(metadata, "Classifier") if line.startswith("License :: ")]
-    short = [text for text in stated if "\n" not in text]
-    name = next(iter([*short, *(line.rpartition(" :: ")[2] for line in classified)]), "unknown")
-    if licences.permits_redistribution(name):
-        return name
-    files = (Path(str(distribution.locate_file(file))) for file in distribution.files or ())
-    found = licences.licence_of([name, *stated, *licences.licence_texts(files)])
-    return name if found == licences.UNKNOWN else found
-
-
 def _all(metadata: importlib.metadata.PackageMetadata, key: str) -> list[str]:
     values: list[str] = metadata.get_all(key) or []
     return [value.strip() for value in values if value.strip() not in ("", "UNKNOWN")]
@@ -231,7 +227,10 @@ def most_popular_first(files: SourceFiles, table: Path, dropped: Counter[str]) -
     Raises:
         SourceError: The table is missing, or lacks a column or a count.
     """
-    names = {file: _names_of(file.relative_to(files.root)) for file in files.files}
+    names = {}
+    for file in files.files:
+        parts = [part.lower() for part in file.relative_to(files.root).parts[:-1]]
+        names[file] = "/".join(parts[:2]), parts[0] if parts else ""
     known = _read(table, {name for both in names.values() for name in both if name})
     kept: dict[Path, tuple[int, str]] = {}
     for file, both in names.items():
@@ -244,18 +243,16 @@ def most_popular_first(files: SourceFiles, table: Path, dropped: Counter[str]) -
     return replace(files, files=tuple(sorted(kept, key=lambda file: (*kept[file], file))))
 
 
-def _names_of(file: Path) -> tuple[str, str]:
-    parts = [part.lower() for part in file.parts[:-1]]
-    return "/".join(parts[:2]), parts[0] if parts else ""
-
-
 def _read(table: Path, wanted: set[str]) -> dict[str, tuple[str, int]]:
     """Return repository, with its owner and alone → why it is left out, "", and its popularity."""
     found: dict[str, tuple[str, int]] = {}
     if not table.is_file():
         raise SourceError(f"{printable(table)}: no such file: give one with libraries.io's columns")
     # The published rows end in a comma that the header has not; some have no repository.
-    for place, row in stream_rows(table, (_NAME, _STARS, _FORKS), _column, _FILES):
+    rows = stream_rows(
+        table, (_NAME, _STARS, _FORKS), lambda name: name.removeprefix(_PREFIX).rstrip("?"), _FILES
+    )
+    for place, row in rows:
         full = row[_NAME].lower()
         for name in {full, full.rpartition("/")[2]} & wanted:
             reason = FORK if row.get(_FORK, "").lower() in ("true", "t", "1") else ""
@@ -265,10 +262,6 @@ def _read(table: Path, wanted: set[str]) -> dict[str, tuple[str, int]]:
             # A repository has a row for each of its projects, of which one may be used.
             found[name] = max(found.get(name, one), one, key=lambda each: (not each[0], each[1]))
     return found
-
-
-def _column(name: str) -> str:
-    return name.removeprefix(_PREFIX).rstrip("?")
 
 
 def _count(place: str, row: Mapping[str, str], name: str) -> int:

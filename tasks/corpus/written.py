@@ -212,9 +212,18 @@ def leave_out(
     known, reasons, asked = set[tuple[str, ...]](), list[str](), list[set[str]]()
     for row in rows:
         found = tuple(words(row.query))
-        reason = row.left_out or _reason(row.query, of[row.function], chosen.shared_words)
-        reasons.append(reason or REPEATED * (found in known))
-        known.update([] if reason else [found])
+        if row.left_out:
+            reason = row.left_out
+        elif len(found) < _FEWEST or len(row.query) > _LONGEST or HIDDEN in row.query:
+            reason = UNFIT
+        elif _ABOUT.search(row.query):
+            reason = ABOUT
+        elif names_function(row.query, of[row.function], chosen.shared_words):
+            reason = NAMED
+        else:
+            reason = REPEATED * (found in known)
+            known.add(found)
+        reasons.append(reason)
         asked.append(_telling(found))
     fitting = Counter[int]()
     for text in texts:
@@ -224,12 +233,6 @@ def leave_out(
         row.model_copy(update={"left_out": reason or GENERAL * (fitting[number] > chosen.top_k)})
         for number, (row, reason) in enumerate(zip(rows, reasons, strict=True))
     ]
-
-
-def _reason(query: str, code: Code, bound: float) -> str:
-    if len(words(query)) < _FEWEST or len(query) > _LONGEST or HIDDEN in query:
-        return UNFIT
-    return ABOUT if _ABOUT.search(query) else NAMED * names_function(query, code, bound)
 
 
 def _own_name(code: Code) -> str:

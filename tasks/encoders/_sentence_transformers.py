@@ -49,13 +49,28 @@ def read_modules(folder: Path) -> dict[str, Any]:
     similarity = _similarity(folder)
     if similarity == "product" and "Normalize" in steps:
         similarity = "cosine"  # which is the product of vectors of unit length
+    # Releases before 6 state the pooling by flags.
+    flags = [_POOLING_FLAG.fullmatch(key) for key, value in config.items() if value is True]
+    mode = config.get("pooling_mode", " and ".join(flag[1] for flag in flags if flag))
+    if mode not in _POOLINGS:
+        raise EncoderError(
+            f"{file} states the pooling {mode!r}; one of {', '.join(_POOLINGS)} can be computed"
+        )
+    longest = max_length(folder, limits.get("max_seq_length"))
+    settings = _read(folder / _CONFIG)
+    prompts = settings.get("prompts") or {}
+    default = prompts.get(settings.get("default_prompt_name") or "", "")
+    prefixes = {
+        field: next((prompts[name] for name in names if prompts.get(name)), default)
+        for field, names in _PROMPTS.items()
+    }
     return {
-        "pooling": _pooling(config, file),
+        "pooling": _POOLINGS[mode],
         "dimension": config.get("embedding_dimension", config.get("word_embedding_dimension")),
-        "max_length": max_length(folder, limits.get("max_seq_length")),
+        "max_length": longest,
         "special_tokens": "tokenizer",
         "similarity": similarity,
-        **_prefixes(folder),
+        **prefixes,
     }
 
 
@@ -87,32 +102,10 @@ def max_length(folder: Path, stated: object = None) -> int:
     return min(numbers, default=_DEFAULT_LENGTH)
 
 
-def _pooling(config: Any, file: Path) -> str:  # noqa: ANN401 - JSON
-    """Return the pooling that a file states, by a name or, in releases before 6, by flags."""
-    flags = [_POOLING_FLAG.fullmatch(key) for key, value in config.items() if value is True]
-    mode = config.get("pooling_mode", " and ".join(flag[1] for flag in flags if flag))
-    if mode not in _POOLINGS:
-        raise EncoderError(
-            f"{file} states the pooling {mode!r}; one of {', '.join(_POOLINGS)} can be computed"
-        )
-    return _POOLINGS[mode]
-
-
 def _similarity(folder: Path) -> str:
     """Return the similarity that a folder states for its model; the cosine where it states none."""
     stated = str(_read(folder / _CONFIG).get("similarity_fn_name") or "cosine")
     return _SIMILARITIES.get(stated, stated)
-
-
-def _prefixes(folder: Path) -> dict[str, str]:
-    """Return the prompts for queries and codes, or the default prompt for both."""
-    config = _read(folder / _CONFIG)
-    prompts = config.get("prompts") or {}
-    default = prompts.get(config.get("default_prompt_name") or "", "")
-    return {
-        field: next((prompts[name] for name in names if prompts.get(name)), default)
-        for field, names in _PROMPTS.items()
-    }
 
 
 def _read(file: Path) -> Any:  # noqa: ANN401 - JSON

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from torch import Tensor, nn
+from torch import nn
 from transformers import AutoConfig, AutoModel, AutoModelForTextEncoding, T5Config, T5EncoderModel
 from transformers.utils import logging as messages
 from transformers.utils.hub import cached_file
@@ -54,9 +54,12 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
     with torch.device("meta"):
         empty = make(config)
     _check_size(empty, Path(source["pretrained_model_name_or_path"]))
-    if weights := _codexglue_weights(source):
+    file = Path(source["pretrained_model_name_or_path"]) / _CODEXGLUE
+    weights = torch.load(file, map_location="cpu", weights_only=True) if file.is_file() else {}
+    # In that file the model is the attribute ``encoder`` of another.
+    if named := {name.removeprefix("encoder."): rows for name, rows in weights.items()}:
         model = make(config).float()
-        lacking = model.load_state_dict(weights, strict=False).missing_keys
+        lacking = model.load_state_dict(named, strict=False).missing_keys
     else:
         model, loading = factory.from_pretrained(
             output_loading_info=True,
@@ -74,18 +77,6 @@ def load_model(architecture: str, source: dict[str, Any], needs_pooler: bool) ->
             "or another pooling is meant"
         )
     return model
-
-
-def _codexglue_weights(source: dict[str, Any]) -> dict[str, Tensor]:
-    """Return the weights in a folder's ``model.bin``, by the model's own names; {} without one.
-
-    There the model is the attribute ``encoder`` of another.
-    """
-    file = Path(source["pretrained_model_name_or_path"]) / _CODEXGLUE
-    if not file.is_file():
-        return {}
-    weights = torch.load(file, map_location="cpu", weights_only=True)
-    return {name.removeprefix("encoder."): rows for name, rows in weights.items()}
 
 
 def check_counts(source: dict[str, Any]) -> None:
@@ -117,11 +108,30 @@ def _check_size(model: nn.Module, folder: Path) -> None:
 
 
 def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -> None:  # noqa: ANN401
-    """Load LoRA adapters from folders of a checkpoint, each under its folder's name."""
+    """Load LoRA adapters from folders of a checkpoint, each under its folder's name.
+
+    An adapter must be LoRA's own kind, with ranks no larger than its weights allow.
+    """
     for adapter in adapters:
         # The second one is reported to lack the first one's weights.
         messages.set_verbosity_error()  # type: ignore[no-untyped-call]
-        _check_adapter(source, adapter)
+        config = json.loads(_file(source, f"{adapter}/adapter_config.json").read_text("utf-8"))
+        pattern = config.get("rank_pattern") or {}
+        ranks = [config.get("r"), *(pattern.values() if isinstance(pattern, dict) else [None])]
+        with safe_open(_file(source, f"{adapter}/adapter_model.safetensors"), "pt") as file:
+            sizes = [min(file.get_slice(name).get_shape(), default=0) for name in file.keys()]  # noqa: SIM118
+        most = max(sizes, default=0)
+        if (
+            config.get("peft_type") != "LORA"
+            or config.get("layer_replication")
+            or config.get("megatron_config")
+            or any(type(rank) is not int or not 0 < rank <= most for rank in ranks)
+        ):
+            raise EncoderError(
+                f"the adapter {adapter} is not read: its adapter_config.json must have peft_type "
+                f"LORA, ranks up to {most}, as its weights have, and no layer_replication or "
+                "megatron_config"
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that the model has another adapter
             loading = model.load_adapter(
@@ -132,26 +142,6 @@ def load_adapters(model: Any, source: dict[str, Any], adapters: Sequence[str]) -
         own = [name for name in loading.missing_keys if f".{adapter}" in name]
         if own or loading.unexpected_keys:
             raise EncoderError(f"the adapter {adapter} is of another model than the checkpoint")
-
-
-def _check_adapter(source: dict[str, Any], adapter: str) -> None:
-    """Check that an adapter is LoRA's own kind, with ranks no larger than its weights allow."""
-    config = json.loads(_file(source, f"{adapter}/adapter_config.json").read_text("utf-8"))
-    pattern = config.get("rank_pattern") or {}
-    ranks = [config.get("r"), *(pattern.values() if isinstance(pattern, dict) else [None])]
-    with safe_open(_file(source, f"{adapter}/adapter_model.safetensors"), "pt") as file:
-        sizes = [min(file.get_slice(name).get_shape(), default=0) for name in file.keys()]  # noqa: SIM118
-    most = max(sizes, default=0)
-    if (
-        config.get("peft_type") != "LORA"
-        or config.get("layer_replication")
-        or config.get("megatron_config")
-        or any(type(rank) is not int or not 0 < rank <= most for rank in ranks)
-    ):
-        raise EncoderError(
-            f"the adapter {adapter} is not read: its adapter_config.json must have peft_type LORA, "
-            f"ranks up to {most}, as its weights have, and no layer_replication or megatron_config"
-        )
 
 
 def _file(source: dict[str, Any], name: str) -> Path:

@@ -69,11 +69,12 @@ class PythonCode:
         is_code = found.dl.group == "code" or found.dl.label in _MARKUP
         guess = _Guess(found.dl.label, found.score, is_code)
         is_python = guess.label == "python"
-        if tree is not None and (is_python or not _is_other(guess)):
+        is_other = is_code and guess.probability >= _SURE
+        if tree is not None and (is_python or not is_other):
             return _reason_of_tree(tree, guess)
         if _is_python_2(text) or (is_python and _PYTHON_2.search(text)):
             return None  # whole, in the Python of its time; ``parseable`` is for those who mind
-        if not is_python and _is_other(guess):
+        if not is_python and is_other:
             return OTHER_LANGUAGE
         return _reason_of_text(text, guess)
 
@@ -81,10 +82,6 @@ class PythonCode:
 def _is_python_2(text: str) -> bool:
     changed = _EXCEPT.sub(r"\1 as \2:", _PRINT.sub(r"\1print(\2)", text))
     return changed != text and parse_or_none(changed) is not None
-
-
-def _is_other(guess: _Guess) -> bool:
-    return guess.is_code and guess.probability >= _SURE
 
 
 def _reason_of_tree(tree: ast.Module, guess: _Guess) -> str | None:

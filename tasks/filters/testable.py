@@ -9,6 +9,7 @@ the other reading. Special methods are no exception; ``special-methods`` drops t
 """
 
 from collections import Counter
+from typing import ClassVar
 
 from tasks.filters import NOT_FOR_LANGUAGE, CorpusFunction, filters
 
@@ -17,16 +18,20 @@ NO_RESULT = "no return with a value"
 ONLY_SELF = "no input parameter but self"
 
 
-class InputAndResultRule:
-    """Judges functions, and counts them for both readings.
+@filters.register("testable")
+class HasInputAndResult:
+    """Keeps functions with an input parameter, ``self`` counted, and a returned value.
 
-    Args:
+    It counts functions for both readings.
+
+    Attributes:
         counts_self: Whether ``self`` or ``cls``, as the first parameter of a function whose class
             is not there, is an input.
     """
 
-    def __init__(self, *, counts_self: bool) -> None:
-        self._counts_self = counts_self
+    counts_self: ClassVar[bool] = True
+
+    def __init__(self) -> None:
         self._judged: Counter[str | None] = Counter()
 
     @property
@@ -45,15 +50,7 @@ class InputAndResultRule:
         """Return why no test program could judge a function, or None when one can."""
         reason = _reason(function)
         self._judged[reason] += 1
-        return None if reason == ONLY_SELF and self._counts_self else reason
-
-
-@filters.register("testable")
-class HasInputAndResult(InputAndResultRule):
-    """Keeps functions with an input parameter, ``self`` counted, and a returned value."""
-
-    def __init__(self) -> None:
-        super().__init__(counts_self=True)
+        return None if reason == ONLY_SELF and self.counts_self else reason
 
 
 def _reason(function: CorpusFunction) -> str | None:

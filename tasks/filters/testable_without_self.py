@@ -1,12 +1,13 @@
 """The filter ``testable`` for which ``self`` is no input parameter."""
 
+from typing import ClassVar
+
 from tasks.filters import filters
-from tasks.filters.testable import InputAndResultRule
+from tasks.filters.testable import HasInputAndResult
 
 
 @filters.register("testable-without-self")
-class HasInputBesideSelf(InputAndResultRule):
+class HasInputBesideSelf(HasInputAndResult):
     """Keeps functions with an input parameter, ``self`` not counted, and a returned value."""
 
-    def __init__(self) -> None:
-        super().__init__(counts_self=False)
+    counts_self: ClassVar[bool] = False

@@ -210,7 +210,15 @@ class _Reader(pickle._Unpickler):  # noqa: SLF001 - that of C can neither stream
         """Yield the items or pairs of the outermost container as they come, and forget them."""
         opcodes = 0
         while (code := self.read(1)) != pickle.STOP:
-            self._run(code)
+            if code[0] not in self.dispatch:
+                raise _Refused(
+                    f"opcode {_NAME_OF.get(code[0], code.hex())} is refused: it can do more than "
+                    "make lists, dictionaries, text and numbers, so this file could run code; "
+                    "nothing of it was run"
+                )
+            self.dispatch[code[0]](self)
+            if code in _TUPLES:
+                _clean(self.stack[-1])  # to make a key of a deep one would fill the stack of C
             opcodes += 1
             if code in _GROWS and len(self.stack) == 1 and not self.metastack:
                 yield from self._taken(outermost)
@@ -222,17 +230,6 @@ class _Reader(pickle._Unpickler):  # noqa: SLF001 - that of C can neither stream
         yield from self._taken(outermost)
         if self._stream.read(1):
             raise _Refused("bytes follow the end of the pickle: this is no file of one value")
-
-    def _run(self, code: bytes) -> None:
-        if code[0] not in self.dispatch:
-            raise _Refused(
-                f"opcode {_NAME_OF.get(code[0], code.hex())} is refused: it can do more than "
-                "make lists, dictionaries, text and numbers, so this file could run code; nothing "
-                "of it was run"
-            )
-        self.dispatch[code[0]](self)
-        if code in _TUPLES:
-            _clean(self.stack[-1])  # to make a key of a deep one would fill the stack of C
 
     def _taken(self, outermost: _Outermost) -> list[Any]:
         outer: Any = self.stack[0]

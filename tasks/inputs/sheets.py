@@ -156,34 +156,32 @@ def read_answers(file: Path) -> list[AnswerRow]:
             none, or a row names no annotator, query or code.
     """
     required = [name for name in OF_ANSWERS if name != "notes"]
-    return [
-        answer
-        for place, cells in _rows(file, required, ["notes"])
-        if (cells["annotator"] or cells["relevance"]) and (answer := _answer(place, cells))
-    ]
-
-
-def _answer(place: str, cells: Mapping[str, str]) -> AnswerRow | None:
-    """Return a row as a verdict, None where it is not graded."""
-    for name in ("annotator", "query", "code"):
-        if not cells[name]:
-            raise SourceError(f"{place}: {name} is empty")
-    if not cells["relevance"]:
-        return None
-    relevance = whole_number(cells["relevance"], 0, 1)
-    if relevance is None:
-        cell = cells["relevance"][:40]
-        raise SourceError(f"{place}: relevance {cell!r}: it must be 0 to 1, or empty")
-    ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
-    if ordinal is None:
-        raise SourceError(f"{place}: answer {cells['answer'][:40]!r} is no number")
-    return AnswerRow(
-        place=place,
-        annotator=cells["annotator"],
-        code=cells["code"],
-        relevance=relevance,
-        note=cells.get("notes", ""),
-        collection=cells["collection"],
-        query_id=QueryId(cells["query_id"]),
-        ordinal=ordinal,
-    )
+    answers = []
+    for place, cells in _rows(file, required, ["notes"]):
+        if not cells["annotator"] and not cells["relevance"]:
+            continue
+        for name in ("annotator", "query", "code"):
+            if not cells[name]:
+                raise SourceError(f"{place}: {name} is empty")
+        if not cells["relevance"]:
+            continue
+        relevance = whole_number(cells["relevance"], 0, 1)
+        if relevance is None:
+            cell = cells["relevance"][:40]
+            raise SourceError(f"{place}: relevance {cell!r}: it must be 0 to 1, or empty")
+        ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
+        if ordinal is None:
+            raise SourceError(f"{place}: answer {cells['answer'][:40]!r} is no number")
+        answers.append(
+            AnswerRow(
+                place=place,
+                annotator=cells["annotator"],
+                code=cells["code"],
+                relevance=relevance,
+                note=cells.get("notes", ""),
+                collection=cells["collection"],
+                query_id=QueryId(cells["query_id"]),
+                ordinal=ordinal,
+            )
+        )
+    return answers

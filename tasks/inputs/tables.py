@@ -48,7 +48,18 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
     place, header = next(records, (f"{printable(file)}:1", []))
     names = [name.strip() for name in header]
     named = [name for name in names if name]
-    _check_header(place, named, columns, optional)
+    known = [*columns, *optional]
+    missing = [name for name in columns if name not in named]
+    unknown = [name for name in named if name not in known]
+    if missing or unknown or len(set(named)) < len(named):
+        problem = "".join(
+            [
+                f" lacks {', '.join(missing)};" if missing else "",
+                f" has {', '.join(map(repr, unknown))};" if unknown else "",
+                " names a column twice;" if len(set(named)) < len(named) else "",
+            ]
+        )
+        raise SourceError(f"{place}: the header{problem} it must be {','.join(known)}")
     for place, cells in records:
         pairs = list(zip_longest(names, map(str.strip, cells)))
         row = {name: cell for name, cell in pairs if name}
@@ -128,23 +139,6 @@ def _records(file: Path, longest: int = 0) -> Iterator[tuple[str, list[str]]]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise SourceError(f"{printable(file)}:{line}: {error}: check the quotation marks") from None
-
-
-def _check_header(
-    place: str, header: Sequence[str], columns: Sequence[str], optional: Sequence[str]
-) -> None:
-    known = [*columns, *optional]
-    missing = [name for name in columns if name not in header]
-    unknown = [name for name in header if name not in known]
-    if missing or unknown or len(set(header)) < len(header):
-        problem = "".join(
-            [
-                f" lacks {', '.join(missing)};" if missing else "",
-                f" has {', '.join(map(repr, unknown))};" if unknown else "",
-                " names a column twice;" if len(set(header)) < len(header) else "",
-            ]
-        )
-        raise SourceError(f"{place}: the header{problem} it must be {','.join(known)}")
 
 
 # What Arrow, pydantic and the parsers of JSON texts in columns raise for a file that is not such a

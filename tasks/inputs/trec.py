@@ -8,9 +8,8 @@ fault's line is found, by our own lines.
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -56,32 +55,12 @@ def read_columns(
     schema = pa.schema(types)
     try:
         with opened(regular(file)) as stream:
-            return _parsed(stream, names, schema, skip)
+            return pyarrow.csv.read_csv(stream, **_options(names, schema, skip))
     except UNREADABLE as error:
         problem = getattr(error, "strerror", None) or error
         raise SourceError(f"{printable(file)} cannot be read: {problem}") from None
     except pa.ArrowInvalid:
         return _read_folded(file, names, schema, skip)
-
-
-def stream_columns(
-    file: Path, names: Sequence[str], types: Mapping[str, pa.DataType]
-) -> Iterator[pa.RecordBatch]:
-    """Yield the columns of a file that have a type, some tens of megabytes at a time.
-
-    Args:
-        file: UTF-8 text whose fields are separated by single spaces.
-        names: Of the columns.
-        types: Column → type.
-
-    Raises:
-        OSError: The file cannot be read; or what else a damaged gzip raises.
-        SourceError: It is missing or no file.
-        pyarrow.ArrowInvalid: It is not such a file; `read_columns` reads it or says what is wrong.
-    """
-    options = _options(names, pa.schema(types), 0, _STREAMED_BYTES)
-    with opened(regular(file)) as stream:
-        yield from pyarrow.csv.open_csv(stream, **options)
 
 
 def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
@@ -93,17 +72,15 @@ def _read_folded(file: Path, names: Sequence[str], schema: pa.Schema, skip: int)
         return schema.empty_table()
     folded = _EDGES.sub(b"", _RUNS.sub(b" ", content))
     try:
-        return _parsed(io.BytesIO(folded), names, schema, skip)
+        return pyarrow.csv.read_csv(io.BytesIO(folded), **_options(names, schema, skip))
     except pa.ArrowInvalid as error:
         place, problem = _first_fault(lines, names, schema, skip)
         raise SourceError(f"{file}:{place}: {problem or error}") from None
 
 
-def _parsed(stream: IO[bytes], names: Sequence[str], schema: pa.Schema, skip: int) -> pa.Table:
-    return pyarrow.csv.read_csv(stream, **_options(names, schema, skip, _BLOCK_BYTES))
-
-
-def _options(names: Sequence[str], schema: pa.Schema, skip: int, block: int) -> dict[str, object]:
+def _options(
+    names: Sequence[str], schema: pa.Schema, skip: int = 0, block: int = _BLOCK_BYTES
+) -> dict[str, object]:
     return {
         "read_options": pyarrow.csv.ReadOptions(
             column_names=names, skip_rows=skip, block_size=block
@@ -161,8 +138,10 @@ def read_run(file: Path) -> Rankings:
             a code twice, or few rankings are far longer than the others.
     """
     types = {"query": NAME, "code": NAME, "score": NUMBER}
-    try:
-        columns = _run_columns(stream_columns(file, _RUN, types))
+    try:  # most are separated by single spaces, and are read some tens of megabytes at a time
+        options = _options(_RUN, pa.schema(types), block=_STREAMED_BYTES)
+        with opened(regular(file)) as stream:
+            columns = _run_columns(pyarrow.csv.open_csv(stream, **options))
     except (*UNREADABLE, pa.ArrowInvalid):
         columns = _run_columns(read_columns(file, _RUN, types).to_batches())
     queries, rows, codes, positions, scores = columns

@@ -94,17 +94,15 @@ def renamed(method: str, name_of: Callable[[str], str]) -> str:
 
 def identity(method: str) -> str:
     """Return the identity of a method's rankings: it changes with weights and revisions."""
-    keys = [key for name in components(method) if (key := _key(name))]
-    return mark("method", method, *keys)
-
-
-def _key(name: str) -> str:
-    """Return a model's or a retriever's revision, empty for none stated."""
-    if pair_models.has(name):
-        return pair_models.revision(name)
-    if encoders.has(name):
-        return encoders.get(name).spec.key
-    return str(getattr(retrievers.get(name), "revision", ""))
+    keys = []
+    for name in components(method):
+        if pair_models.has(name):
+            keys.append(pair_models.revision(name))
+        elif encoders.has(name):
+            keys.append(encoders.get(name).spec.key)
+        else:
+            keys.append(str(getattr(retrievers.get(name), "revision", "")))
+    return mark("method", method, *filter(None, keys))  # a retriever may state none
 
 
 def steps_of(method: str, queries: int, codes: int) -> int:

@@ -10,7 +10,7 @@ index.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -187,14 +187,12 @@ def _ids_and_texts(codes: Sequence[Code], field: str) -> tuple[list[str], Iterab
     """
     if isinstance(codes, _Columns):
         codes = codes.ordered()
-        return codes.column("code_id").to_pylist(), _some_at_a_time(codes.column(field))
+        column = codes.column(field)
+        starts = range(0, len(column), _TEXTS_AT_ONCE)
+        blocks = (column.slice(start, _TEXTS_AT_ONCE).to_pylist() for start in starts)
+        return codes.column("code_id").to_pylist(), chain.from_iterable(blocks)
     ordered = sorted(codes, key=lambda code: code.code_id)
     return [code.code_id for code in ordered], (getattr(code, field) for code in ordered)
-
-
-def _some_at_a_time(column: pa.ChunkedArray) -> Iterator[str]:
-    for start in range(0, len(column), _TEXTS_AT_ONCE):
-        yield from column.slice(start, _TEXTS_AT_ONCE).to_pylist()
 
 
 def _ones(texts: Iterable[str], find: Find, numbers: dict[str, int]) -> Matrix:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from infra.records import Code, Query
 from tasks.benchmarks.runs import Rankings
@@ -33,7 +32,11 @@ class BowSklearn:
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes whose counts are nearest to each query's."""
         words = Words.of(queries, codes, _words)
-        columns = _most_frequent(words)
+        times = words.code_counts.sum(axis=0)
+        in_codes = sorted(word for word, number in words.numbers.items() if times[number])
+        in_order = np.array([words.numbers[word] for word in in_codes], np.intp)
+        # Of the codes' most frequent words, in their alphabetical order.
+        columns = in_order[np.sort((-times[in_order]).argsort(kind="stable")[:_FEATURES])]
         chosen = replace(
             words,
             query_words=words.query_words[:, columns],
@@ -44,12 +47,3 @@ class BowSklearn:
 
 def _words(text: str) -> Iterable[str]:
     return _WORD.findall(text.lower())
-
-
-def _most_frequent(words: Words) -> npt.NDArray[np.intp]:
-    """Return the columns of the codes' most frequent words, in their alphabetical order."""
-    times = words.code_counts.sum(axis=0)
-    in_codes = sorted(word for word, number in words.numbers.items() if times[number])
-    in_order = np.array([words.numbers[word] for word in in_codes], np.intp)
-    chosen = np.sort((-times[in_order]).argsort(kind="stable")[:_FEATURES])
-    return in_order[chosen]

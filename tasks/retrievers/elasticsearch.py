@@ -1,6 +1,6 @@
 """The retrieval method elasticsearch: CodeSearchNet's baseline of that name."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,11 +31,13 @@ class Elasticsearch:
     def rank(self, queries: Sequence[Query], codes: Sequence[Code], depth: int) -> Rankings:
         """Return the ``depth`` codes with the highest score for each query."""
         pieces = Pieces()
-
-        def of_name(name: str) -> Iterable[str]:
-            return pieces.words(" ".join(subtokens(name)))
-
-        names = Words.of(queries, codes, of_name, find_in_query=pieces.words, field="name")
+        names = Words.of(
+            queries,
+            codes,
+            lambda name: pieces.words(" ".join(subtokens(name))),
+            find_in_query=pieces.words,
+            field="name",
+        )
         texts = Words.of(queries, codes, pieces.words)
         # The first results of each field hold the first of both.
         scores = _scores(names, depth).maximum(_scores(texts, depth)).tocoo()

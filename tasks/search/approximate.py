@@ -12,7 +12,7 @@ import numpy as np
 
 from infra.errors import SettingsError
 from tasks.search.exact import Hits, ranked, search
-from tasks.search.scores import Codes, Floats, Positions, Singles, score_pairs
+from tasks.search.scores import Codes, Floats, Singles, score_pairs
 
 _TRAINED = 40  # vectors for each list, of which FAISS wants 39
 _FOUND = 2  # times k: found, then scored again
@@ -34,7 +34,16 @@ class ApproximateSearch:
         self._encoders = encoders
         self._probes = probes
         self._lists = max(1, min(round(2 * number**0.5), number // _TRAINED))
-        self._index, self._positions = self._build()
+        sample = self._sample(_TRAINED * self._lists)
+        name = f"IVF{self._lists},SQfp16"
+        self._index = faiss.index_factory(sample.shape[1], name, faiss.METRIC_INNER_PRODUCT)
+        faiss.ParameterSpace().set_index_parameter(self._index, "nprobe", probes)
+        self._index.train(sample)
+        positions = []  # of the codes, in the order they came in
+        for some, vectors in codes():
+            self._index.add(_joined({name: vectors[name] for name in encoders}))
+            positions.append(some)
+        self._positions = np.concatenate(positions)
 
     def search(self, queries: Mapping[str, Floats], k: int) -> Hits:
         """Return for each query the k best codes that the index finds.
@@ -70,19 +79,6 @@ class ApproximateSearch:
         found = self.search(queries, k).positions
         shares = [len(np.intersect1d(one, other)) for one, other in zip(exact, found, strict=True)]
         return float(np.mean(shares) / exact.shape[1])
-
-    def _build(self) -> tuple[faiss.Index, Positions]:
-        """Return the index with all codes, and the position of each in the order they came in."""
-        sample = self._sample(_TRAINED * self._lists)
-        name = f"IVF{self._lists},SQfp16"
-        index = faiss.index_factory(sample.shape[1], name, faiss.METRIC_INNER_PRODUCT)
-        faiss.ParameterSpace().set_index_parameter(index, "nprobe", self._probes)
-        index.train(sample)
-        positions = []
-        for some, vectors in self._codes():
-            index.add(_joined({name: vectors[name] for name in self._encoders}))
-            positions.append(some)
-        return index, np.concatenate(positions)
 
     def _sample(self, wanted: int) -> Singles:
         """Return vectors for the training, evenly spread over the codes."""

@@ -348,9 +348,20 @@ def place_written(source: SourceSettings, folder: Path, top_k: int) -> SourceSet
 
 def _open(source: SourceSettings, part: str = "") -> Source[Any]:
     options = check_options(source)
-    if options is None:
-        raise SettingsError(_missing_options(source, part))
-    return sources.get(source.name)(source.collection or source.name, options)
+    if options is not None:
+        return sources.get(source.name)(source.collection or source.name, options)
+    lines = []
+    for name, field in sources.get(source.name).Options.model_fields.items():
+        if field.is_required() and name not in source.options:
+            flag = f"--{name} VALUE" if name in _FLAGS else f"--set source.{name}=VALUE"
+            if part:
+                flag = (
+                    f"{part}=PATH to --queries or --codes"
+                    if name == "path"
+                    else f"--set source.{part}.{name}=VALUE"
+                )
+            lines.append(f"source {source.name} needs {name!r}: give {flag} ({field.description})")
+    raise SettingsError("\n".join(lines))
 
 
 def check_options(source: SourceSettings) -> SourceOptions | None:
@@ -364,11 +375,16 @@ def check_options(source: SourceSettings) -> SourceOptions | None:
     try:
         options = model.model_validate(source.options)
     except ValidationError as error:
-        problems = [
-            _problem(source, problem["type"], problem["loc"], problem["msg"])
-            for problem in error.errors()
-            if problem["type"] != "missing"
-        ]
+        problems = []
+        for problem in error.errors():
+            option = ".".join(map(str, problem["loc"]))
+            if problem["type"] == "extra_forbidden":
+                close = difflib.get_close_matches(option, model.model_fields, 1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                given = f"(given: {option}={source.options[option]})"
+                problems.append(f"source {source.name} has no option {option!r} {given}{hint}")
+            elif problem["type"] != "missing":
+                problems.append(f"source.{option}: {problem['msg']}")
         if not problems:
             return None
         text = "; ".join(problems)
@@ -377,37 +393,3 @@ def check_options(source: SourceSettings) -> SourceOptions | None:
     for name in options.filters:
         filters.get(name)
     return options
-
-
-def _problem(
-    source: SourceSettings, kind: str, location: tuple[int | str, ...], message: str
-) -> str:
-    option = ".".join(map(str, location))
-    if kind != "extra_forbidden":
-        return f"source.{option}: {message}"
-    known = sources.get(source.name).Options.model_fields
-    close = difflib.get_close_matches(option, known, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    value = source.options[option]
-    return f"source {source.name} has no option {option!r} (given: {option}={value}){hint}"
-
-
-def _missing_options(source: SourceSettings, part: str = "") -> str:
-    """Return the missing options, and how to give them.
-
-    Args:
-        source: What was given.
-        part: Name of the source where it is one of several.
-    """
-    lines = []
-    for name, field in sources.get(source.name).Options.model_fields.items():
-        if field.is_required() and name not in source.options:
-            flag = f"--{name} VALUE" if name in _FLAGS else f"--set source.{name}=VALUE"
-            if part:
-                flag = (
-                    f"{part}=PATH to --queries or --codes"
-                    if name == "path"
-                    else f"--set source.{part}.{name}=VALUE"
-                )
-            lines.append(f"source {source.name} needs {name!r}: give {flag} ({field.description})")
-    return "\n".join(lines)

@@ -239,12 +239,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
     def _functions(
         self, merged: Deduplicator, chosen: Collection[tuple[str, str]] | None = None
     ) -> Iterator[Code]:
-        """Yield the functions of all files.
-
-        Args:
-            merged: Counts those that are empty.
-            chosen: Language and URL of those to yield; None takes all.
-        """
+        """Yield the functions of all files, or of some (language, URL); empty ones are counted."""
         for language, files in self._files.items():
             licences = _read_licences(self._licences(language))
             for file in files:

@@ -118,19 +118,13 @@ class CosqaSource(FolderSource[CosqaOptions]):
             raise SourceError(
                 f"{self._folder} has no cosqa-retrieval-*.json: copy {_FILES} into one folder"
             )
-        return self._retrieval(merged)
-
-    @property
-    def _retrieval_files(self) -> list[Path]:
-        return inside(self._folder, self._folder.glob("cosqa-retrieval-*.json"))
-
-    @property
-    def _pair_files(self) -> list[Path]:
-        files = set(self._folder.glob("cosqa-*.json")) - set(self._retrieval_files)
-        return inside(self._folder, files)
-
-    def _retrieval(self, merged: Deduplicator) -> Iterator[Item]:
-        indices = _indices(*inside(self._folder, [self._base]))
+        (base,) = inside(self._folder, [self._base])
+        try:
+            indices = _INDICES.validate_python(decode_json(read_text(base), str(base)))
+        except ValidationError:
+            raise SourceError(
+                f"{base} is no map of functions' texts to numbers: copy the published file again"
+            ) from None
         rows = [row for file in self._retrieval_files for row in _rows(file)]
         for place, row in rows:
             if row.code not in indices:
@@ -146,22 +140,19 @@ class CosqaSource(FolderSource[CosqaOptions]):
         codes = ((text, f"{self._base.name}:{index}") for text, index in indices.items())
         return self._merged(merged, rows, codes, RETRIEVAL_LABELS)
 
+    @property
+    def _retrieval_files(self) -> list[Path]:
+        return inside(self._folder, self._folder.glob("cosqa-retrieval-*.json"))
+
+    @property
+    def _pair_files(self) -> list[Path]:
+        files = set(self._folder.glob("cosqa-*.json")) - set(self._retrieval_files)
+        return inside(self._folder, files)
+
     def _pairs(self, merged: Deduplicator, files: Sequence[Path]) -> Iterator[Item]:
         rows = [row for file in files for row in _rows(file)]
         codes = ((row.code, row.idx) for _, row in rows)
         return self._merged(merged, rows, codes, PAIR_LABELS)
-
-    def _splits(self, rows: Sequence[Line[_Row]]) -> dict[str, str]:
-        """Return query → the split that the name of its file tells, of all files where need be."""
-        known = {row.doc: split for place, row in reversed(rows) if (split := _split_of(place))}
-        if self._of_all:
-            files = [
-                file for file in (*self._retrieval_files, *self._pair_files) if _split_of(file)
-            ]
-            for file in files:
-                for _, row in _rows(file):
-                    known.setdefault(row.doc, _split_of(file))
-        return known
 
     def _merged(
         self,
@@ -170,20 +161,18 @@ class CosqaSource(FolderSource[CosqaOptions]):
         codes: Iterable[tuple[str, str]],
         label_origin: str,
     ) -> Iterator[Item]:
-        """Yield the items of rows.
-
-        Args:
-            merged: What they are passed through.
-            rows: What gives the queries and the labels.
-            codes: Texts of functions, each with its origin.
-            label_origin: Origin of the labels.
-        """
+        """Yield the items of rows, over functions that are given as text and origin."""
         functions: dict[str, CorpusFunction] = {}
         queries: dict[str, Query] = {}
         for text, origin in codes:
             if text not in functions:
                 functions[text] = parse_function(text, origin)
-        splits = self._splits(rows)
+        # A split is told by the name of a file, of all files where need be.
+        splits = {row.doc: split for place, row in reversed(rows) if (split := _split_of(place))}
+        files = [*self._retrieval_files, *self._pair_files] if self._of_all else []
+        for file in filter(_split_of, files):
+            for _, row in _rows(file):
+                splits.setdefault(row.doc, _split_of(file))
         for _, row in rows:
             query = Query.of(row.doc, row.idx, splits.get(row.doc, ""))
             if queries.setdefault(row.doc, query) is not query and self._of_all:
@@ -212,12 +201,3 @@ def _rows(file: Path) -> list[Line[_Row]]:
     if not rows:
         raise SourceError(f"{printable(file)} holds no rows: copy the published file again")
     return rows
-
-
-def _indices(file: Path) -> dict[str, int]:
-    try:
-        return _INDICES.validate_python(decode_json(read_text(file), str(file)))
-    except ValidationError:
-        raise SourceError(
-            f"{file} is no map of functions' texts to numbers: copy the published file again"
-        ) from None

@@ -75,8 +75,17 @@ def alt_test(
         judged: Pair → the judge's grade.
         epsilon: What the judge may be worse by.
     """
-    compared = {name: _compared(grades, name, judged) for name in sorted(grades)}
-    compared = {name: both for name, both in compared.items() if len(both)}
+    compared = {}  # (items, 2): 1 where the judge, and the person, agrees no less with the others
+    for name in sorted(grades):
+        others = [given for other, given in grades.items() if other != name]
+        rows = []
+        for pair, own in grades[name].items():
+            said = [given[pair] for given in others if pair in given]
+            if said and pair in judged:
+                judge, person = said.count(judged[pair]), said.count(own)
+                rows.append((judge >= person, person >= judge))
+        if rows:
+            compared[name] = np.array(rows, np.float64)
     if len(compared) < FEWEST_PEOPLE:
         return None
     values = [_p(both[:, 1] - both[:, 0], epsilon) for both in compared.values()]
@@ -98,18 +107,6 @@ def alt_test(
         winning_rate=float(rejected.mean()),
         advantage=float(np.mean([each.judge for each in people])),
     )
-
-
-def _compared(grades: Grades, name: str, judged: Mapping[tuple[str, str], int]) -> Values:
-    """Return (items, 2): 1 where the judge, and the person, agrees no less with the others."""
-    others = [given for other, given in grades.items() if other != name]
-    rows = []
-    for pair, own in grades[name].items():
-        said = [given[pair] for given in others if pair in given]
-        if said and pair in judged:
-            judge, person = said.count(judged[pair]), said.count(own)
-            rows.append((judge >= person, person >= judge))
-    return np.array(rows, np.float64).reshape(-1, 2)
 
 
 def _p(differences: Values, epsilon: float) -> float:

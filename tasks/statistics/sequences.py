@@ -39,13 +39,16 @@ def sequence_interval(values: Values, *, level: float = 0.95) -> Interval:
     return Interval(mean, mean - radius, mean + radius, level)
 
 
+Standing = Literal["separated", "within the margin", "open"]
+
+
 class Neighbours(NamedTuple):
     """Two methods that follow one another, and what is sure of them."""
 
     better: str
     worse: str
     difference: Interval
-    standing: Literal["separated", "within the margin", "open"]
+    standing: Standing
 
 
 def neighbours(
@@ -68,14 +71,10 @@ def neighbours(
     for better, worse in list(pairwise(order))[:top]:
         difference = scores[better] - scores[worse]
         interval = sequence_interval(difference, level=1 - (1 - level) / pairs)
-        found.append(Neighbours(better, worse, interval, _standing(interval, margin)))
+        standing: Standing = "open"
+        if interval.low > 0:
+            standing = "separated"
+        elif -margin <= interval.low and interval.high <= margin:
+            standing = "within the margin"
+        found.append(Neighbours(better, worse, interval, standing))
     return found
-
-
-def _standing(
-    difference: Interval, margin: float
-) -> Literal["separated", "within the margin", "open"]:
-    if difference.low > 0:
-        return "separated"
-    is_near = -margin <= difference.low and difference.high <= margin
-    return "within the margin" if is_near else "open"

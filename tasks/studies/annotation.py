@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from infra.summaries import PairCost
 from tasks.studies import Annotator, Evidence, Figure, have, paper_data, studies
 
 
@@ -62,21 +61,28 @@ def cost_of_pairs(evidence: Evidence) -> Sequence[Figure]:
     """Return number, share, seconds and dollars of the pairs of each kind."""
     costs = have(evidence.costs)
     decided = sum(cost.pairs for kind, cost in costs.items() if kind != "all")
-    return [figure for kind, cost in costs.items() for figure in _of(kind, cost, decided)]
-
-
-def _of(kind: str, cost: PairCost, decided: int) -> Iterator[Figure]:
-    yield Figure(row=kind, column="pairs", value=cost.pairs)
-    if kind != "all":
-        share = cost.pairs / decided if decided else None
-        yield Figure(row=kind, column="share of pairs", value=share, n=decided)
-    if cost.pairs:
-        mean = cost.seconds / cost.pairs
-        yield Figure(row=kind, column="seconds of a pair", value=mean, n=cost.pairs)
-        dollars = None if cost.dollars is None else cost.dollars / cost.pairs
-        note = "the cost of a call is unknown" if dollars is None else ""
-        yield Figure(row=kind, column="dollars of a pair", value=dollars, n=cost.pairs, note=note)
-        yield Figure(row=kind, column="dollars", value=cost.dollars, n=cost.pairs, note=note)
+    figures = []
+    for kind, cost in costs.items():
+        figures.append(Figure(row=kind, column="pairs", value=cost.pairs))
+        if kind != "all":
+            share = cost.pairs / decided if decided else None
+            figures.append(Figure(row=kind, column="share of pairs", value=share, n=decided))
+        if cost.pairs:
+            dollars = None if cost.dollars is None else cost.dollars / cost.pairs
+            note = "the cost of a call is unknown" if dollars is None else ""
+            figures += [
+                Figure(
+                    row=kind,
+                    column="seconds of a pair",
+                    value=cost.seconds / cost.pairs,
+                    n=cost.pairs,
+                ),
+                Figure(
+                    row=kind, column="dollars of a pair", value=dollars, n=cost.pairs, note=note
+                ),
+                Figure(row=kind, column="dollars", value=cost.dollars, n=cost.pairs, note=note),
+            ]
+    return figures
 
 
 @studies.register("people")
@@ -114,13 +120,28 @@ def annotators(evidence: Evidence) -> Sequence[Figure]:
     """Return the accuracy of each annotator that the files have, by the papers' names."""
     scored = have(evidence.annotators)
     files = dict.fromkeys(item.file for item in scored)
-    people = [
+    figures = [
         figure
         for file in files
         for figure in _of_people([item for item in scored if item.file == file])
     ]
-    figures = [figure for item in scored if item.model for figure in _of_agents(item)]
-    return [*people, *figures]
+    for item in scored:
+        if not item.model:
+            continue
+        model, differs = paper_data().name_of(item.model.rpartition("/")[2].lower())
+        note = f"{item.model}: {differs}" if differs else item.model
+        if item.configuration in _CRITERIA:
+            criterion = _CRITERIA[item.configuration]
+            figures.append(_figure(item, model, f"accuracy, {criterion}", note))
+            if item.alpha_with_people is not None:
+                column = f"alpha with humans, {criterion}"
+                figures.append(_figure(item, model, column, note, item.alpha_with_people))
+            continue
+        rows = [_ABLATION.get(item.configuration, item.configuration)]
+        rows += ["agents"] if item.configuration == "paper" else []
+        rows += [model] if item.configuration == "single" else []
+        figures += [_figure(item, row, "accuracy", note) for row in rows]
+    return figures
 
 
 def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
@@ -148,23 +169,6 @@ def _of_people(of_file: Sequence[Annotator]) -> Iterator[Figure]:
         if item.configuration.startswith(_AVERAGE) and item.alpha_with_people is not None:
             column = f"alpha with humans, {criterion}"
             yield _figure(item, "humans alone", column, note, item.alpha_with_people)
-
-
-def _of_agents(item: Annotator) -> Iterator[Figure]:
-    model, differs = paper_data().name_of(item.model.rpartition("/")[2].lower())
-    note = f"{item.model}: {differs}" if differs else item.model
-    if item.configuration in _CRITERIA:
-        criterion = _CRITERIA[item.configuration]
-        yield _figure(item, model, f"accuracy, {criterion}", note)
-        if item.alpha_with_people is not None:
-            column = f"alpha with humans, {criterion}"
-            yield _figure(item, model, column, note, item.alpha_with_people)
-        return
-    yield _figure(item, _ABLATION.get(item.configuration, item.configuration), "accuracy", note)
-    if item.configuration == "paper":
-        yield _figure(item, "agents", "accuracy", note)
-    if item.configuration == "single":
-        yield _figure(item, model, "accuracy", note)
 
 
 def _figure(

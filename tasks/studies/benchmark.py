@@ -3,7 +3,7 @@
 Scores by the number of matches, and their consistency, are Tables 6 to 8 of the first version.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isnan
 
 import numpy as np
@@ -23,7 +23,7 @@ from tasks.filters.technical_keywords import KEYWORD
 from tasks.sources import commits
 from tasks.sources.codesearchnet import NO_QUERY
 from tasks.statistics.agreement import average_variance, cronbach_alpha
-from tasks.studies import Evidence, Figure, Mean, Missing, have, studies
+from tasks.studies import Evidence, Figure, Missing, have, studies
 
 _OF_QUERIES = {
     REPEATED_QUERY, NO_QUERY, AMBIGUOUS, NOT_DRAWN, KEYWORD,
@@ -73,19 +73,18 @@ def size(evidence: Evidence) -> Sequence[Figure]:
             n=facts.codes,
         ),
     ]
-    return [*figures, *_of_programs(evidence)]
-
-
-def _of_programs(evidence: Evidence) -> Sequence[Figure]:
-    facts = evidence.programs
+    programs = evidence.programs
     rows = ("mean test cases of a program", "share of programs that run")
-    if isinstance(facts, Missing):
-        return [Figure(row=row, column="benchmark", value=None, note=facts.reason) for row in rows]
-    values = (facts.tests / facts.programs, facts.executed / facts.programs)
-    return [
-        Figure(row=row, column="benchmark", value=value, n=facts.programs)
+    if isinstance(programs, Missing):
+        reason = programs.reason
+        figures += [Figure(row=row, column="benchmark", value=None, note=reason) for row in rows]
+        return figures
+    values = (programs.tests / programs.programs, programs.executed / programs.programs)
+    figures += [
+        Figure(row=row, column="benchmark", value=value, n=programs.programs)
         for row, value in zip(rows, values, strict=True)
     ]
+    return figures
 
 
 @studies.register("matches-of-queries")
@@ -159,31 +158,30 @@ def matches_and_scores(evidence: Evidence) -> Sequence[Figure]:
     ]
     if not figures:
         raise StudyError("no scored query of the benchmark has 2, 3, 4 or 5 matches")
-    return [*figures, *(each for metric in BY_MATCHES for each in _consistency(metric, scores))]
-
-
-def _consistency(
-    metric: str, scores: Mapping[str, Mapping[str, Mapping[int, Mean]]]
-) -> list[Figure]:
-    """Return alpha and variances over the methods that have all four groups, at least two."""
-    groups = [by_metric.get(metric, {}) for by_metric in scores.values()]
-    table = np.array(
-        [[row[group].value for group in GROUPS] for row in groups if set(GROUPS) <= set(row)]
-    )
-    if len(table) < 2:
-        return []
-    alpha = cronbach_alpha(table.T)
-    variances = {"sample": average_variance(table), "population": average_variance(table, ddof=0)}
-    return [
-        Figure(
-            row="Cronbach's alpha",
-            column=metric,
-            value=None if isnan(alpha) else alpha,
-            n=len(table),
-            note="without variation alpha is not defined" if isnan(alpha) else "",
-        ),
-        *(
+    for metric in BY_MATCHES:
+        # Alpha and variances are over the methods that have all four groups, at least two.
+        groups = [by_metric.get(metric, {}) for by_metric in scores.values()]
+        table = np.array(
+            [[row[group].value for group in GROUPS] for row in groups if set(GROUPS) <= set(row)]
+        )
+        if len(table) < 2:
+            continue
+        alpha = cronbach_alpha(table.T)
+        figures.append(
+            Figure(
+                row="Cronbach's alpha",
+                column=metric,
+                value=None if isnan(alpha) else alpha,
+                n=len(table),
+                note="without variation alpha is not defined" if isnan(alpha) else "",
+            )
+        )
+        variances = (
+            ("sample", average_variance(table)),
+            ("population", average_variance(table, ddof=0)),
+        )
+        figures += [
             Figure(row=f"variance, {name}", column=metric, value=value, n=len(table))
-            for name, value in variances.items()
-        ),
-    ]
+            for name, value in variances
+        ]
+    return figures

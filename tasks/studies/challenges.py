@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
-from tasks.inputs.challenge import Grade, Grades, is_right, read_grades
+from tasks.inputs.challenge import Grades, is_right, read_grades
 from tasks.statistics.agreement import cohen_kappa
 from tasks.studies import Evidence, Figure, have, studies
 from tasks.suites.neural_code_search import read_score_sheet, score_sheet
@@ -26,7 +26,17 @@ def annotation_figures(grades: Grades) -> list[Figure]:
     for language, by_query in sorted(grades.items()):
         given = [each for by_url in by_query.values() for each in by_url.values()]
         doubles += [each[:2] for each in given if len(each) > 1]
-        counts = _counts(given, by_query)
+        single = [grade for grades in given for grade in grades]
+        of = Counter(grade.relevance for grade in single)
+        counts = {
+            **{f"grade {relevance}": of[relevance] for relevance in range(4)},
+            "all": len(single),
+            "with a note": sum(bool(grade.note) for grade in single),
+            "right pairs": sum(map(is_right, given)),
+            "queries with one": sum(
+                any(map(is_right, urls.values())) for urls in by_query.values()
+            ),
+        }
         everything.update(counts)
         figures += list(_row(_NAMES.get(language, language.capitalize()), counts))
     first, second = ([pair[place].relevance for pair in doubles] for place in (0, 1))
@@ -42,21 +52,6 @@ def annotation_figures(grades: Grades) -> list[Figure]:
             n=len(doubles),
         ),
     ]
-
-
-def _counts(
-    given: Sequence[Sequence[Grade]], by_query: Mapping[str, Mapping[str, Sequence[Grade]]]
-) -> dict[str, int]:
-    """Return column → count of a language."""
-    single = [grade for grades in given for grade in grades]
-    of = Counter(grade.relevance for grade in single)
-    return {
-        **{f"grade {relevance}": of[relevance] for relevance in range(4)},
-        "all": len(single),
-        "with a note": sum(bool(grade.note) for grade in single),
-        "right pairs": sum(map(is_right, given)),
-        "queries with one": sum(any(map(is_right, urls.values())) for urls in by_query.values()),
-    }
 
 
 def _row(name: str, counts: Mapping[str, int]) -> Iterator[Figure]:

@@ -129,7 +129,21 @@ class CodeSearchNetChallenge:
             for language, row in scores.languages.items()
         ]
         means = ("mean", f"{scores.within:.3f}", f"{scores.everything:.3f}", "", "", "")
-        return Figures(columns=_COLUMNS, rows=(*rows, means), notes=_notes(scores))
+        notes = []
+        if scores.missing:
+            notes.append(f"without predictions, counted as 0: {', '.join(scores.missing)}")
+        strange = [
+            name
+            for name, row in scores.languages.items()
+            if not row.coverage and name not in scores.missing
+        ]
+        if strange:
+            notes.append(f"no annotated function is among the predictions: {', '.join(strange)}")
+        if scores.unannotated:
+            notes.append(f"without annotations, left out: {', '.join(scores.unannotated)}")
+        if scores.repeated:
+            notes.append(f"repeated within a query, counted each time: {scores.repeated:,} results")
+        return Figures(columns=_COLUMNS, rows=(*rows, means), notes=tuple(notes))
 
 
 _COLUMNS = (
@@ -140,20 +154,6 @@ _COLUMNS = (
     "annotated results found",
     "relevant ones",
 )
-
-
-def _notes(scores: ChallengeScores) -> tuple[str, ...]:
-    notes = []
-    if scores.missing:
-        notes.append(f"without predictions, counted as 0: {', '.join(scores.missing)}")
-    strange = [name for name, row in scores.languages.items() if not row.coverage]
-    if strange := [name for name in strange if name not in scores.missing]:
-        notes.append(f"no annotated function is among the predictions: {', '.join(strange)}")
-    if scores.unannotated:
-        notes.append(f"without annotations, left out: {', '.join(scores.unannotated)}")
-    if scores.repeated:
-        notes.append(f"repeated within a query, counted each time: {scores.repeated:,} results")
-    return tuple(notes)
 
 
 def read_relevances(file: Path, queries: Collection[str] | None = None) -> Relevances:
@@ -196,11 +196,25 @@ def read_predictions(file: Path, queries: Collection[str] | None = None) -> Pred
 
 def score(predictions: Predictions, relevances: Relevances) -> ChallengeScores:
     """Return a method's figures."""
+    languages = {}
+    for language, annotated in sorted(relevances.items()):
+        predicted = predictions.get(language, {})
+        results = {query: predicted.get(query, [])[:DEEPEST] for query in annotated}
+        lists = JudgedLists.of_results(results, annotated)
+        returned = [
+            (relevance, url in results[query])
+            for query, by_url in annotated.items()
+            for url, relevance in by_url.items()
+        ]
+        languages[language] = LanguageScores(
+            within=mean(Variant.parse("NDCG-exp-condensed").score(lists)),
+            everything=mean(Variant.parse("NDCG-exp").score(lists)),
+            queries=len(lists.query_ids),
+            coverage=mean(found for _, found in returned),
+            relevant_coverage=mean(found for relevance, found in returned if relevance > 0),
+        )
     return ChallengeScores(
-        languages={
-            language: _score_language(predictions.get(language, {}), relevances[language])
-            for language in sorted(relevances)
-        },
+        languages=languages,
         missing=tuple(sorted(relevances.keys() - predictions.keys())),
         unannotated=tuple(sorted(predictions.keys() - relevances.keys())),
         repeated=sum(
@@ -208,23 +222,4 @@ def score(predictions: Predictions, relevances: Relevances) -> ChallengeScores:
             for by_query in predictions.values()
             for urls in by_query.values()
         ),
-    )
-
-
-def _score_language(
-    predictions: Mapping[str, list[str]], relevances: Mapping[str, Mapping[str, float]]
-) -> LanguageScores:
-    results = {query: predictions.get(query, [])[:DEEPEST] for query in relevances}
-    lists = JudgedLists.of_results(results, relevances)
-    returned = [
-        (relevance, url in results[query])
-        for query, by_url in relevances.items()
-        for url, relevance in by_url.items()
-    ]
-    return LanguageScores(
-        within=mean(Variant.parse("NDCG-exp-condensed").score(lists)),
-        everything=mean(Variant.parse("NDCG-exp").score(lists)),
-        queries=len(lists.query_ids),
-        coverage=mean(is_returned for _, is_returned in returned),
-        relevant_coverage=mean(is_returned for relevance, is_returned in returned if relevance > 0),
     )

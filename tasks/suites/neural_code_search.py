@@ -16,7 +16,7 @@ from pydantic import Field
 from infra.errors import SourceError
 from infra.records import Record
 from tasks.corpus.neural_code_search import Question, read_questions
-from tasks.inputs.tables import CsvRow, read_header, read_rows, whole_number
+from tasks.inputs.tables import read_header, read_rows, whole_number
 from tasks.suites import Figures, SuiteOptions, suites
 
 DEEPEST = 50
@@ -98,9 +98,22 @@ def read_score_sheet(file: Path, questions: Sequence[Question] | None = None) ->
     known = {question.stackoverflow_id for question in questions or ()}
     ranks: Ranks = {method.removesuffix(_RANK): [] for method in methods}
     for number, row in enumerate(read_rows(file, [_NUMBER, _QUESTION, *methods]), 1):
-        _check(row, number, known)
+        if row.cells[_NUMBER] != str(number):
+            raise SourceError(
+                f"{row.place}: row number {row.cells[_NUMBER]!r}, expected {number}: rows are "
+                "numbered in their order"
+            )
+        if known and row.cells[_QUESTION] not in known:
+            raise SourceError(f"{row.place}: no question has the id {row.cells[_QUESTION]!r}")
         for method in methods:
-            ranks[method.removesuffix(_RANK)].append(_rank(row, method))
+            cell = row.cells[method]
+            rank = whole_number(cell, 1, DEEPEST)
+            if rank is None and cell != _NOT_FOUND:
+                raise SourceError(
+                    f"{row.place}: {method} is {cell[:40]!r}: it must be 1 to {DEEPEST}, or "
+                    f"{_NOT_FOUND}"
+                )
+            ranks[method.removesuffix(_RANK)].append(rank)
     return ranks
 
 
@@ -118,35 +131,12 @@ def sheet_text(ranks: Ranks, questions: Sequence[Question]) -> str:
 
 def score_sheet(ranks: Ranks, depths: Sequence[int] = (1, 5, 10)) -> dict[str, SheetScores]:
     """Return method → Answered@depth and MRR."""
-    return {method: _score(method_ranks, depths) for method, method_ranks in ranks.items()}
-
-
-def _score(ranks: Sequence[int | None], depths: Sequence[int]) -> SheetScores:
-    hit_ranks = np.array([rank for rank in ranks if rank is not None], np.int64)
-    return SheetScores(
-        answered={depth: int((hit_ranks <= depth).sum()) for depth in depths},
-        reciprocal_rank=float((1 / hit_ranks).sum()) / max(len(ranks), 1),
-        questions=len(ranks),
-    )
-
-
-def _check(row: CsvRow, number: int, known: set[str]) -> None:
-    if row.cells[_NUMBER] != str(number):
-        raise SourceError(
-            f"{row.place}: row number {row.cells[_NUMBER]!r}, expected {number}: rows are numbered "
-            "in their order"
+    scores = {}
+    for method, of_method in ranks.items():
+        hits = np.array([rank for rank in of_method if rank is not None], np.int64)
+        scores[method] = SheetScores(
+            answered={depth: int((hits <= depth).sum()) for depth in depths},
+            reciprocal_rank=float((1 / hits).sum()) / max(len(of_method), 1),
+            questions=len(of_method),
         )
-    if known and row.cells[_QUESTION] not in known:
-        raise SourceError(f"{row.place}: no question has the id {row.cells[_QUESTION]!r}")
-
-
-def _rank(row: CsvRow, column: str) -> int | None:
-    cell = row.cells[column]
-    if cell == _NOT_FOUND:
-        return None
-    rank = whole_number(cell, 1, DEEPEST)
-    if rank is None:
-        raise SourceError(
-            f"{row.place}: {column} is {cell[:40]!r}: it must be 1 to {DEEPEST}, or {_NOT_FOUND}"
-        )
-    return rank
+    return scores

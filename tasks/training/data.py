@@ -5,7 +5,6 @@ by repository. Training pairs of dev or test queries are left out.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -175,7 +174,14 @@ def _parts_of(
 ) -> tuple[Benchmark, Benchmark, Benchmark]:
     """Return a benchmark's training, dev and test queries with their labels, over all its codes."""
     split = benchmark.splits or published_split(benchmark.queries) or _split(benchmark, settings)
-    train, dev, test = (_part_of_split(benchmark, split, part) for part in SPLITS)
+    parts = []
+    for part in SPLITS:
+        queries = tuple(each for each in benchmark.queries if split.get(each.query_id) == part)
+        labels = tuple(each for each in benchmark.labels if split.get(each.query_id) == part)
+        parts.append(
+            benchmark.model_copy(update={"queries": queries, "labels": labels, "splits": {}})
+        )
+    train, dev, test = parts
     return train, dev, test
 
 
@@ -186,13 +192,6 @@ def _split(benchmark: Benchmark, settings: TrainingSettings) -> dict[str, str]:
         return split_repositories(homes, settings.split, seed=0)
     queries = (label.query_id for label in benchmark.labels if label.relevance > 0)
     return split_queries(dict.fromkeys(queries, 1), settings.split, seed=0)
-
-
-def _part_of_split(benchmark: Benchmark, split: Mapping[str, str], part: str) -> Benchmark:
-    """Return the queries of a part and their labels; the code base stays whole."""
-    queries = tuple(each for each in benchmark.queries if split.get(each.query_id) == part)
-    labels = tuple(each for each in benchmark.labels if split.get(each.query_id) == part)
-    return benchmark.model_copy(update={"queries": queries, "labels": labels, "splits": {}})
 
 
 def _right_pairs(benchmark: Benchmark) -> int:

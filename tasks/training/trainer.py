@@ -319,19 +319,14 @@ def with_names_as_queries(pairs: Pairs, recipe: Recipe) -> Pairs:
         return pairs
     sample = torch.rand(len(pairs), generator=torch.Generator().manual_seed(recipe.seed))
     chosen = (sample < recipe.names_as_queries).tolist()
-    changed = [
-        _named(query, code) if is_chosen else (query, code)
-        for query, code, is_chosen in zip(pairs.queries, pairs.codes, chosen, strict=True)
-    ]
+    changed = []
+    for query, code, is_chosen in zip(pairs.queries, pairs.codes, chosen, strict=True):
+        name = defined_name(code) if is_chosen else ""
+        asked = words(name) if len(name) >= _SHORTEST_NAME else []
+        masked = re.sub(rf"\b{re.escape(name)}\b", "_", code) if asked else code
+        changed.append((" ".join(asked) if asked else query, masked))
     queries, codes = zip(*changed, strict=True)
     return Pairs(pairs.name, queries, codes, pairs.left_out, pairs.fingerprint)
-
-
-def _named(query: str, code: str) -> tuple[str, str]:
-    name = defined_name(code)
-    if len(name) < _SHORTEST_NAME or not (found := words(name)):
-        return query, code
-    return " ".join(found), re.sub(rf"\b{re.escape(name)}\b", "_", code)
 
 
 def _history(

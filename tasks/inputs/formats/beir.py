@@ -102,11 +102,7 @@ def _header(file: Path, known: Container[str]) -> tuple[Sequence[str], int]:
 
 
 def _qrels_files(folder: Path) -> dict[str, Path]:
-    """Return split → file.
-
-    Raises:
-        SourceError: A split is there in two forms.
-    """
+    """Return split → file; a split that is there in two forms is a `SourceError`."""
     found: dict[str, Path] = {}
     for ending in ("tsv", "jsonl"):
         for file in packed_or_not(folder, f"qrels/*.{ending}"):

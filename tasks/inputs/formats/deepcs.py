@@ -75,31 +75,28 @@ def _read(file: Path) -> Iterator[tuple[str, str]]:
         SourceError: A file is missing, damaged or not of this form.
     """
     part = file.name.removesuffix(ENDING)
-    name = next((name for name in _NAMES if file.with_name(f"{part}.{name}.h5").exists()), "name")
+    names = next((name for name in _NAMES if file.with_name(f"{part}.{name}.h5").exists()), "name")
     fields = [
         _texts(file.with_name(f"{part}.{field}.h5"), _vocabulary(file.parent, field))
-        for field in ("desc", name, "apiseq", "tokens")
+        for field in ("desc", names, "apiseq", "tokens")
     ]
     try:
         for description, words, calls, tokens in zip(*fields, strict=True):
-            yield " ".join(description), _written(words, calls, tokens)
+            name = "_".join(words) if all(map(_IDENTIFIER.fullmatch, words)) else ""
+            called = [
+                f"{call}_()" if iskeyword(call) else f"{call}()"
+                for call in calls
+                if _IDENTIFIER.fullmatch(call)
+            ]
+            defined = f"{name}_" if iskeyword(name) else name or "_"
+            comment = " ".join(" ".join(tokens).split())
+            body = f"    {'; '.join(called) or 'pass'}\n    # {comment}\n"
+            yield " ".join(description), f"def {defined}():\n{body}"
     except ValueError:
         raise SourceError(
             f"{printable(file)} and the files beside it have different numbers of texts: take all "
             "from one publication"
         ) from None
-
-
-def _written(words: list[str], calls: list[str], tokens: list[str]) -> str:
-    name = "_".join(words) if all(map(_IDENTIFIER.fullmatch, words)) else ""
-    called = [
-        f"{call}_()" if iskeyword(call) else f"{call}()"
-        for call in calls
-        if _IDENTIFIER.fullmatch(call)
-    ]
-    defined = f"{name}_" if iskeyword(name) else name or "_"
-    comment = " ".join(" ".join(tokens).split())
-    return f"def {defined}():\n    {'; '.join(called) or 'pass'}\n    # {comment}\n"
 
 
 def _vocabulary(folder: Path, field: str) -> dict[int, str]:

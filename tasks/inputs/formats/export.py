@@ -71,10 +71,33 @@ def read_benchmark(folder: Path) -> Benchmark:
     manifest = verify_export(
         folder, lambda path: path.endswith(".parquet") and path != EVIDENCE_FILE
     )
-    _refuse_gaps_and_strangers(folder, manifest)
+    listed = _listed(manifest)
+    required = [*_REQUIRED]
+    required += ["undecided"] if manifest.undecided_listed else []
+    required += ["splits"] if manifest.splits else []
+    required += ["specifications"] if manifest.counts.get("queries_specified") else []
+    for name in required:
+        if f"{name}.parquet" not in listed:
+            raise PublishError(f"{folder} does not list {name}.parquet: publish again")
+    for file in sorted(folder.glob("*.parquet")):
+        if file.name not in listed:
+            raise PublishError(
+                f"{file} is no part of the export, whose {MANIFEST} does not list it: move it away"
+            )
     with readable(folder / MANIFEST):
         benchmark = _benchmark(folder, manifest)
-    _refuse_other_content(folder, manifest, benchmark)
+    found = _fingerprint(folder, manifest, benchmark)
+    if found != manifest.fingerprint:
+        raise PublishError(
+            f"{folder} holds another benchmark than its {MANIFEST} names: the fingerprint is "
+            f"{manifest.fingerprint}, that of its records {found}: publish again"
+        )
+    columns = columns_of(benchmark)
+    counts = {name: len(getattr(columns, name)) for name in _REQUIRED}
+    other = [name for name in _REQUIRED if manifest.counts[name] != counts[name]]
+    if other:
+        raise PublishError(f"{folder / MANIFEST} is wrong about {', '.join(other)}: publish again")
+    check_benchmark(benchmark)
     return benchmark
 
 
@@ -146,39 +169,6 @@ def _rows(kind: type[Row], folder: Path, name: str) -> Rows[Row]:
     table = read_table(file)
     with readable(file):
         return Rows(kind, table)
-
-
-def _refuse_gaps_and_strangers(folder: Path, manifest: Manifest) -> None:
-    """Refuse an export without a table that belongs to it, or with one that it does not list."""
-    listed = _listed(manifest)
-    required = [*_REQUIRED]
-    required += ["undecided"] if manifest.undecided_listed else []
-    required += ["splits"] if manifest.splits else []
-    required += ["specifications"] if manifest.counts.get("queries_specified") else []
-    for name in required:
-        if f"{name}.parquet" not in listed:
-            raise PublishError(f"{folder} does not list {name}.parquet: publish again")
-    for file in sorted(folder.glob("*.parquet")):
-        if file.name not in listed:
-            raise PublishError(
-                f"{file} is no part of the export, whose {MANIFEST} does not list it: move it away"
-            )
-
-
-def _refuse_other_content(folder: Path, manifest: Manifest, benchmark: Benchmark) -> None:
-    """Refuse an export whose records are not those that its manifest stands for."""
-    found = _fingerprint(folder, manifest, benchmark)
-    if found != manifest.fingerprint:
-        raise PublishError(
-            f"{folder} holds another benchmark than its {MANIFEST} names: the fingerprint is "
-            f"{manifest.fingerprint}, that of its records {found}: publish again"
-        )
-    columns = columns_of(benchmark)
-    counts = {name: len(getattr(columns, name)) for name in _REQUIRED}
-    other = [name for name in _REQUIRED if manifest.counts[name] != counts[name]]
-    if other:
-        raise PublishError(f"{folder / MANIFEST} is wrong about {', '.join(other)}: publish again")
-    check_benchmark(benchmark)
 
 
 def _fingerprint(folder: Path, manifest: Manifest, benchmark: Benchmark) -> str:

@@ -108,16 +108,12 @@ def _parquet_rows(file: Path, model: type[RowType]) -> Iterator[Line[RowType]]:
             rows = (row for batch in opened.iter_batches(_BATCH) for row in batch.to_pylist())
             for number, row in enumerate(rows, 1):
                 place = f"{printable(file)}:{number}"
-                yield Line(place, validated(place, _with_text_ids(row), model))
+                with_text_ids = {  # also where the column is of numbers
+                    key: str(value) if isinstance(value, int) and key.endswith("id") else value
+                    for key, value in row.items()
+                }
+                yield Line(place, validated(place, with_text_ids, model))
     except (pa.ArrowException, OSError) as error:
         raise SourceError(
             f"{printable(file)} cannot be read ({error}): copy it again, it may be cut short"
         ) from None
-
-
-def _with_text_ids(row: dict[str, object]) -> dict[str, object]:
-    """Return a row whose ids are texts also where the column is of numbers."""
-    return {
-        key: str(value) if isinstance(value, int) and key.endswith("id") else value
-        for key, value in row.items()
-    }

@@ -19,7 +19,7 @@ from infra.settings import Settings
 from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
-from tasks.benchmarks.sheets import GradeRow, Prediction, write_grades, write_predictions
+from tasks.benchmarks.sheets import GRADE_COLUMNS, GradeRow, Prediction, write_rows
 from tasks.corpus.merging import Readable
 from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
 from tasks.inputs.trec import read_run
@@ -115,7 +115,7 @@ def predict(
                 predictions.setdefault((language, text, url), prediction)
     file = search.folder / f"{method}.csv"
     with space_on(search.folder, OTHER_OUTPUT):
-        write_predictions(file, predictions.values())
+        write_rows(file, Prediction._fields, predictions.values())
     return WrittenPredictions(method=method, file=file, predictions=len(predictions))
 
 
@@ -214,8 +214,9 @@ def write_annotations(database: Database, sample_id: str, file: Path) -> int:
         for _, vote in sorted(given.items(), key=lambda item: item[0])
         for text in written_as[vote.query_id]
     ]  # fmt: skip
+    rows.sort(key=lambda row: (row.language, row.query))
     with space_on(file.parent, OTHER_OUTPUT):
-        write_grades(file, sorted(rows, key=lambda row: (row.language, row.query)))
+        write_rows(file, GRADE_COLUMNS, rows)
     return len(rows)
 
 

@@ -58,10 +58,22 @@ class CodeSearchNetModel(TokenModel):
 
     @classmethod
     def of(cls, queries: Sequence[str], codes: Sequence[str], recipe: Recipe) -> Self:
-        """Return a model with an encoder of queries and one for each language of the codes."""
+        """Return a model with an encoder of queries and one for each language of the codes.
+
+        The encoder of the most frequent language comes first. A language with less than a hundredth
+        of the code has none of its own: a few texts whose syntax says little would make one that is
+        trained on nothing.
+        """
         length = recipe.code_length
         vocabularies = {"query": cls._vocabulary(map(query_tokens, queries), recipe.query_length)}
-        for field, texts in _by_encoder(codes).items():
+        languages = [*map(_language, codes)]
+        times = Counter(filter(None, languages))
+        main = min(times, key=lambda name: (-times[name], name), default="")
+        own = {name for name, n in times.items() if _LEAST_SHARE * len(codes) <= n} - {main}
+        found: dict[str, list[str]] = {_MAIN: [], **{f"{_MAIN}-{name}": [] for name in sorted(own)}}
+        for code, name in zip(codes, languages, strict=True):
+            found[f"{_MAIN}-{name}" if name in own else _MAIN].append(code)
+        for field, texts in found.items():
             vocabularies[field] = cls._vocabulary(map(code_tokens, texts), length)
         return cls._made(vocabularies, recipe.seed)
 
@@ -122,22 +134,6 @@ def _language(code: str) -> str:
     """Return a code's language, cached for the next epochs."""
     language = language_of(code)
     return language.name if language else ""
-
-
-def _by_encoder(codes: Sequence[str]) -> dict[str, list[str]]:
-    """Return code encoder → its training code, the one of the most frequent language first.
-
-    A language with less than a hundredth of the code has none of its own: a few texts whose syntax
-    says little would make one that is trained on nothing.
-    """
-    languages = [*map(_language, codes)]
-    times = Counter(filter(None, languages))
-    main = min(times, key=lambda name: (-times[name], name), default="")
-    own = {name for name, number in times.items() if _LEAST_SHARE * len(codes) <= number} - {main}
-    found: dict[str, list[str]] = {_MAIN: [], **{f"{_MAIN}-{name}": [] for name in sorted(own)}}
-    for code, name in zip(codes, languages, strict=True):
-        found[f"{_MAIN}-{name}" if name in own else _MAIN].append(code)
-    return found
 
 
 class Convolutions(nn.Module):

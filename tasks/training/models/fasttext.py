@@ -117,21 +117,20 @@ class Ncs(JointModel):
 
     def features(self, texts: Sequence[str], kind: Kind) -> dict[str, Tensor]:
         """Return (texts, rows) numbers of vectors, and the weight of each, padded with 0."""
-        parts = [self._parts(words_of(text), kind) for text in texts]
-        rows = [torch.tensor([row for row, _ in text]) for text in parts]
-        weights = [torch.tensor([weight for _, weight in text]) for text in parts]
-        return {"rows": pad_sequence(rows, True), "weights": pad_sequence(weights, True)}
-
-    def _parts(self, found: list[str], kind: Kind) -> list[tuple[int, float]]:
         known = len(self._rows)
         buckets = len(self.vectors) - known
-        parts = []
-        for word, count in Counter(found).items():
-            row = self._rows.get(word, known)
-            weight = count * self._idf[row] if kind == "code" else count / len(found)
-            rows = [row] if row < known else [known + gram for gram in ngrams(word, buckets)]
-            parts += [(row, weight / len(rows)) for row in rows]
-        return parts
+        rows, weights = [], []
+        for text in texts:
+            found = words_of(text)
+            parts: list[tuple[int, float]] = []
+            for word, count in Counter(found).items():
+                row = self._rows.get(word, known)
+                weight = count * self._idf[row] if kind == "code" else count / len(found)
+                grams = [row] if row < known else [known + gram for gram in ngrams(word, buckets)]
+                parts += [(gram, weight / len(grams)) for gram in grams]
+            rows.append(torch.tensor([row for row, _ in parts]))
+            weights.append(torch.tensor([weight for _, weight in parts]))
+        return {"rows": pad_sequence(rows, True), "weights": pad_sequence(weights, True)}
 
     def forward(self, features: Features, kind: Kind) -> Tensor:  # noqa: ARG002 - in the weights
         """Return (texts, 100) sums of weighted vectors."""

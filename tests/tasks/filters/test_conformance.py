@@ -26,7 +26,6 @@ from tasks.filters.testable import (
     NO_RESULT,
     ONLY_SELF,
     HasInputAndResult,
-    InputAndResultRule,
 )
 from tasks.filters.testable_without_self import HasInputBesideSelf
 
@@ -262,7 +261,7 @@ def test_self_counts_where_a_method_stands_alone_unless_the_other_reading_is_cho
 
 
 @pytest.mark.parametrize("rule", [HasInputAndResult(), HasInputBesideSelf()])
-def test_one_pass_counts_both_readings(rule: InputAndResultRule) -> None:
+def test_one_pass_counts_both_readings(rule: HasInputAndResult) -> None:
     for header in ("f(self): return 1", "f(x): return x", "f(): pass", "f(x): print x"):
         rule.reason_to_drop(parse_function(f"def {header}", "here"))
     [note] = rule.notes
