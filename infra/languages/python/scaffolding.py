@@ -308,30 +308,26 @@ def names_bound_by(statement: ast.stmt) -> tuple[str, ...]:
     return ()
 
 
-class DottedNames(ast.NodeVisitor):
+class DottedNames:
     """Resolves ``d.now`` after ``from datetime import datetime as d`` to ``datetime.datetime.now``.
 
     Args:
-        tree: The program.
+        tree: The program; of imports by one name the last in its text counts.
     """
 
     def __init__(self, tree: ast.AST) -> None:
         self._origins: dict[str, str] = {}
-        self.visit(tree)
-
-    def visit_Import(self, node: ast.Import) -> None:
-        """Note ``import a.b`` and ``import a.b as c``."""
-        for alias in node.names:
-            if alias.asname:
-                self._origins[alias.asname] = alias.name
-            else:
-                root = alias.name.partition(".")[0]
-                self._origins[root] = root
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Note ``from a import b as c``."""
-        for alias in node.names:
-            self._origins[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+        nodes = ast.walk(tree)  # a visitor would call itself for each level of a hostile program
+        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        for node in sorted(imports, key=lambda node: (node.lineno, node.col_offset)):
+            for alias in node.names:
+                if isinstance(node, ast.ImportFrom):
+                    self._origins[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}"
+                elif alias.asname:
+                    self._origins[alias.asname] = alias.name
+                else:
+                    root = alias.name.partition(".")[0]
+                    self._origins[root] = root
 
     def of(self, node: ast.AST) -> str:
         """Return the dotted name of an expression, "" for one that is no chain of names."""
