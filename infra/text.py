@@ -18,6 +18,14 @@ _BACKTICKS = re.compile(r"`+")
 _FIRST = re.compile(r"^(?=[-+#=])|^(\d+)(?=[.)](?:\s|$))")  # would begin a list or a heading
 
 
+NOT_BLANK = r"[^\s\uFEFF]"  # for a field's pattern: something but blanks and byte order marks
+
+
+def is_blank(text: str) -> bool:
+    """Return True if nothing is left of a text without a byte order mark and blanks."""
+    return not text.lstrip("\ufeff").strip()
+
+
 def words(text: str) -> list[str]:
     """Return lower-cased words, identifiers split: ``readJSONFile_2`` → read, json, file, 2.
 

@@ -10,6 +10,7 @@ from agents.roles.write import CodeWriter, RefusedCode
 from infra.errors import ModelUnavailableError
 from infra.languages import languages
 from infra.records import Annotation, Code, LanguageModelCall, Pair, Query, Record
+from infra.text import is_blank
 
 
 class WrittenAnswer(Record):
@@ -41,7 +42,7 @@ async def written_answer(
     """
     calls: list[LanguageModelCall] = []
     text = await CodeWriter(TracedModel(model, calls)).write(query, refused, snippets=snippets)
-    if not text.strip():
+    if is_blank(text):
         return None
     code = Code.of(text)
     if problem := _problem_of(code.text, snippets=snippets):

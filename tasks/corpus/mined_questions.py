@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 
 from infra.errors import SourceError
 from infra.records import caseless, normalise_query
+from infra.text import is_blank
 from tasks.inputs.tables import XmlRow, read_xml_rows
 from tasks.inputs.text import printable
 
@@ -225,4 +226,4 @@ def code_blocks(body: str) -> list[str]:
             blocks.append(unescape(text).replace("\r\n", "\n").strip("\n"))
         except ValueError:  # a character's number of thousands of digits
             continue
-    return [block for block in blocks if block.strip()]
+    return [block for block in blocks if not is_blank(block)]

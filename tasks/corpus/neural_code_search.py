@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from infra.errors import SourceError
 from infra.files import BELOW, OTHER_OUTPUT, atomic_write, leads_outside, space_on
+from infra.text import is_blank
 from tasks.corpus.functions import find_functions
 from tasks.corpus.source_files import folder, languages_of
 from tasks.inputs.lines import Line, decode_json, read_items, validated
@@ -213,7 +214,7 @@ class MethodTexts:
         if method.end_line > len(lines):
             return Cut("", NO_LINES, repository)
         text = dedent("\n".join(lines[method.start_line - 1 : method.end_line]))
-        return Cut(text, "" if text.strip() else NO_LINES, repository)
+        return Cut(text, NO_LINES if is_blank(text) else "", repository)
 
 
 def _lines_of(file: Path) -> list[str]:

@@ -18,6 +18,7 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.identity import CodeId, QueryId
 from infra.records import Code, Label, Query, SourceInfo, normalise_query, query_id_of
+from infra.text import is_blank
 from tasks.benchmarks import Benchmark
 from tasks.benchmarks.licences import UNKNOWN
 from tasks.benchmarks.trec import write_lines
@@ -45,7 +46,11 @@ def content_ids(benchmark: Benchmark) -> ContentIds:
             for each in benchmark.queries
             if normalise_query(each.text)
         },
-        {each.code_id: _record(each, "").code_id for each in benchmark.codes if each.text.strip()},
+        {
+            each.code_id: _record(each, "").code_id
+            for each in benchmark.codes
+            if not is_blank(each.text)
+        },
     )
 
 

@@ -24,6 +24,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from infra.collected import Item
 from infra.errors import SettingsError, SourceError
 from infra.records import Code, Label, Query, SourceInfo
+from infra.text import is_blank
 from tasks.benchmarks.licences import UNKNOWN, licence_of
 from tasks.corpus.documentation_pairs import ORIGIN
 from tasks.corpus.functions import text_of_language
@@ -246,7 +247,7 @@ class CodeSearchNetSource(FolderSource[CodeSearchNetOptions]):
                 for place, function in _read(file):
                     if chosen is not None and (language, function.url) not in chosen:
                         continue
-                    if not function.text.strip():
+                    if is_blank(function.text):
                         merged.dropped[EMPTY] += 1
                         continue
                     yield Code.of(

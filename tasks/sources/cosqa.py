@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from infra.collected import Content, Item
 from infra.errors import SourceError
 from infra.records import Label, Query, SourceInfo
+from infra.text import NOT_BLANK
 from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import REPEATED_QUERY, Deduplicator
 from tasks.filters import CorpusFunction
@@ -43,7 +44,7 @@ class _Row(BaseModel):
 
     idx: str
     doc: str = Field(min_length=1, pattern=r"\S")
-    code: str = Field(min_length=1, pattern=r"\S")
+    code: str = Field(min_length=1, pattern=NOT_BLANK)
     label: int = Field(ge=0, le=1)
     retrieval_idx: int | None = None
 

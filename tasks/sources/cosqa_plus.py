@@ -17,6 +17,7 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.identity import CodeId
 from infra.records import Label, Query, SourceInfo
+from infra.text import NOT_BLANK
 from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import Deduplicator
 from tasks.inputs.lines import read_items
@@ -36,7 +37,7 @@ class _Query(BaseModel):
 
 class _Code(BaseModel):
     index: int = Field(alias="code-idx")
-    text: str = Field(alias="code", pattern=r"\S")
+    text: str = Field(alias="code", pattern=NOT_BLANK)
 
 
 class _Pair(BaseModel):

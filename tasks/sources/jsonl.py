@@ -23,6 +23,7 @@ from infra.collected import Item
 from infra.errors import SourceError
 from infra.identity import CodeId, QueryId, mark
 from infra.records import Label, SourceInfo
+from infra.text import is_blank
 from tasks.benchmarks.licences import licence_of_folder
 from tasks.benchmarks.trec import write_lines
 from tasks.corpus.functions import parse_function
@@ -126,7 +127,7 @@ def _read_functions(file: Path, code_ids: dict[str, str]) -> Iterator[CorpusFunc
     """Yield the functions of a file; put those ids into ``code_ids`` that it has as keys."""
     place, seen = "", set[bytes]()
     for place, row in read_lines(file, _CodeRow):
-        if not row.code.strip():
+        if is_blank(row.code):
             raise SourceError(f"{place}: the code is empty: write a function or delete the line")
         if row.id is not None:
             _refuse_taken(file, row.id, place, seen)

@@ -16,6 +16,7 @@ from pydantic import Field
 from infra.collected import Item
 from infra.errors import SourceError
 from infra.records import Query, SourceInfo
+from infra.text import is_blank
 from tasks.corpus.functions import parse_function
 from tasks.corpus.merging import Deduplicator
 from tasks.filters import CorpusFunction
@@ -99,7 +100,7 @@ class StaqcSource(FolderSource[StaqcOptions]):
 
 def _functions(file: Path, merged: Deduplicator) -> Iterator[CorpusFunction]:
     for key, text in _texts(file):
-        if text.strip():
+        if not is_blank(text):
             question, index = key if isinstance(key, tuple) else (key, 0)
             function = parse_function(text, f"question {question}, snippet {index}")
             url = f"https://stackoverflow.com/questions/{question}"

@@ -3,6 +3,7 @@
 Covers `infra.text` and `infra.subsets`.
 """
 
+import re
 from collections import Counter
 from unicodedata import normalize
 
@@ -11,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from infra.records import normalise_code
 from infra.subsets import ALL, Draw, batched
-from infra.text import _WORD, markdown_table, markdown_text, words
+from infra.text import _WORD, NOT_BLANK, is_blank, markdown_table, markdown_text, words
 
 
 @pytest.mark.parametrize(
@@ -85,6 +87,12 @@ def test_a_table_keeps_its_columns_whatever_its_cells_say(text: str) -> None:
     html = MarkdownIt("gfm-like", {"linkify": False}).render(table)
     assert html.count("<tr>") == 3
     assert html.count("<td") == 4
+
+
+@given(st.text(st.sampled_from("\ufeff \t\f\r\n\u2028x\\"), max_size=5))
+def test_a_code_of_which_a_record_holds_nothing_is_blank(text: str) -> None:
+    assert is_blank(text) >= (not normalise_code(text))
+    assert bool(re.search(NOT_BLANK, text)) <= (not is_blank(text))
 
 
 def test_plain_words_and_figures_stay_as_they_are() -> None:

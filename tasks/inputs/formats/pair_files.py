@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 from infra.errors import SourceError
 from infra.languages import language_named
 from infra.records import normalise_code
+from infra.text import is_blank
 from tasks.filters.documentation import first_paragraph
 from tasks.inputs.formats import Format, PairSplit, formats
 from tasks.inputs.lines import read_items
@@ -111,7 +112,7 @@ class PairFiles(Format):
                 code = _joined(line.code_tokens) or _without_documentation(
                     line.code or "", line.language
                 )
-                if not code.strip():
+                if is_blank(code):
                     raise SourceError(f'{place}: there is neither "code" nor "code_tokens"')
                 yield normalise_code(code)
 
@@ -144,9 +145,9 @@ def _files(path: Path) -> list[Path]:
 
 def _labelled(place: str, line: _Line) -> PairLine:
     query, code = line.query or "", line.code or ""
-    if not query.strip():
+    if is_blank(query):
         raise SourceError(f"{place}: the pair has an empty query: write one, or delete the line")
-    if not code.strip():
+    if is_blank(code):
         state = "no code" if line.code is None else "an empty code"
         raise SourceError(
             f'{place}: the pair has {state}: write the code that answers the query as "code", or '

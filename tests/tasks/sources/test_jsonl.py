@@ -88,6 +88,7 @@ LABEL: dict[str, object] = {"query": "q1", "code": "c1", "relevance": 1}
     [
         ("codes.jsonl", {"code": ""}, r"codes.jsonl:1: code: String should have"),
         ("codes.jsonl", {"code": " "}, r"codes.jsonl:1: the code is empty"),
+        ("codes.jsonl", {"code": "\ufeff\n"}, r"codes.jsonl:1: the code is empty"),
         ("codes.jsonl", {"code": HALVE, "lang": "py"}, r"codes.jsonl:1: lang: Extra"),
         ("labels.jsonl", {"query": "q1", "code": "c1"}, r"labels.jsonl:1: relevance: Field requ"),
         (
