@@ -37,6 +37,7 @@ from sandbox.inside.run_tests import (
     Importer,
     NumpySeeder,
     audit_hook,
+    imports_numpy,
     loader,
     program_runner,
     run_tests,
@@ -122,7 +123,8 @@ def _program_runner(
     names = {asserted: count_assert, noticed: entered.setdefault}
     names |= {failed: failures.append, held: failures.pop}
     definitions = definitions_in(job["program"], job["tests"])
-    return program_runner(program, loader(job["program"], names), definitions, failures)
+    load_program, needs_numpy = loader(job["program"], names), imports_numpy(f"{target}\n{program}")
+    return program_runner(program, load_program, definitions, failures, needs_numpy=needs_numpy)
 
 
 def places(code: CodeType) -> Places:

@@ -87,8 +87,8 @@ def note_failure(
     traceback = _bytes(_traceback_of(error)[-limits[-1] :], 0, limits[-1])
     case_reports.append(b"\0".join((name, *texts, traceback)))
     first, second = (text.partition(b"\0")[0] for text in (description, gravest))
-    if _GRAVEST_FIRST.index(first) >= _GRAVEST_FIRST.index(second):  # of equal ones the first stays
-        return gravest
+    if _GRAVEST_FIRST.index(first) >= _GRAVEST_FIRST.index(second):
+        return gravest  # also of an equal one, which is the earlier
     _print_traceback(error)
     return description
 

@@ -140,7 +140,7 @@ class Importer(Source):
 
 
 class NumpySeeder:
-    """Fixes NumPy's own random numbers when it is imported, which takes ten times as long as a run.
+    """Fixes NumPy's own random numbers when it is imported, by whatever asks for it.
 
     Args:
         seed: The seed.
@@ -165,7 +165,10 @@ class NumpySeeder:
 
         def execute_and_seed(module: Any) -> None:  # noqa: ANN401 - of NumPy
             execute(module)
-            module.seed(self._seed)
+            try:  # noqa: SIM105 - contextlib is not there yet, and takes its time
+                module.seed(self._seed)
+            except Exception:  # noqa: BLE001, S110 - another's package of that name
+                pass
 
         spec.loader.exec_module = execute_and_seed  # type: ignore[method-assign]
         return spec
@@ -195,6 +198,8 @@ def program_runner(
     load: Callable[[Space], None],
     definitions: Definitions,
     failures: list[str],
+    *,
+    needs_numpy: bool,
 ) -> Callable[[], Iterator[tuple[bytes, Call]]]:
     """Return a function that runs a program as ``__main__`` and yields its tests.
 
@@ -203,6 +208,7 @@ def program_runner(
         load: Runs it in a name space.
         definitions: Tests that must be there when it ran to its end.
         failures: Has the places of assertions of the program that failed.
+        needs_numpy: Whether a text imports NumPy, as `imports_numpy` says.
     """
 
     def run_program() -> Iterator[tuple[bytes, Call]]:
@@ -210,6 +216,8 @@ def program_runner(
         functions, cases, called_a_test = functions_of, cases_of, went_through_a_test
         again, name, catch = _raising, PROGRAM.encode(), BaseException
         demand, tests, whole, checked = require, definitions, tuple, with_hidden_failures
+        if needs_numpy:
+            load_numpy()
         module = sys.modules["__main__"] = ModuleType("__main__")
         module.__file__ = PROGRAM
         vars(module)["__loader__"] = Source(text)
@@ -236,6 +244,19 @@ def _raising(error: BaseException) -> Call:
         raise error
 
     return raise_again
+
+
+def imports_numpy(text: str) -> bool:
+    """Return True if a line of a text imports NumPy, which takes ten times as long as a run."""
+    return any("numpy" in line and "import" in line for line in text.splitlines())
+
+
+def load_numpy() -> None:
+    """Import NumPy before a text does: where that fails, the text finds out."""
+    try:  # noqa: SIM105 - as above
+        importlib.import_module("numpy.random")
+    except Exception:  # noqa: BLE001, S110 - as above
+        pass
 
 
 def audit_hook(guard: int, identify: Callable[[], int]) -> Callable[[str, Any], None]:

@@ -17,7 +17,7 @@ from types import BuiltinFunctionType, CoroutineType, FunctionType, ModuleType
 
 from sandbox.inside.clock import set_clock
 from sandbox.inside.frames import Channel
-from sandbox.inside.run_tests import Importer, NumpySeeder, loader
+from sandbox.inside.run_tests import Importer, NumpySeeder, imports_numpy, load_numpy, loader
 from sandbox.inside.seccomp import hide_process, restrict_system_calls
 from sandbox.inside.values import Graph, NotPlainError, Reader
 
@@ -41,6 +41,8 @@ def prepare(job: Job) -> Callable[[], None]:
     sys.argv = ["program.py"]
     source = Importer(job["text"], loader(job["code"], {job["called"]: lambda: None}))
     sys.meta_path[:0] = [source, NumpySeeder(job["hash_seed"])]
+    if imports_numpy(job["text"]):
+        load_numpy()
     set_clock(job["clock"])
     resource.setrlimit(resource.RLIMIT_DATA, (job["memory"], job["memory"]))
     restrict_system_calls()

@@ -78,6 +78,8 @@ SAME = [
     Pair("a constant", "LIMIT = (1, 'a')\ndef f(): return LIMIT", "assert target.LIMIT == f()"),
     Pair("a module", "import os.path\ndef f(x): return os.path.join(x, 'b')",
          "assert f('a') == target.os.path.join('a', 'b')"),
+    Pair("NumPy by the code's name", "import numpy as np\ndef f(x): return np.cumsum(x)",
+         "from target import np\nassert (f(np.array([1, 2])) == [1, 3]).all()"),
     Pair("threads", "def f(x): return x",
          "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(4) as pool:\n"
          "    assert list(pool.map(f, range(200))) == list(range(200))"),

@@ -209,9 +209,14 @@ async def test_what_the_readme_calls_alike_is_alike_in_two_boxes(
     assert (first.outcome, first.stdout) == ("passed", second.stdout)
 
 
-async def test_numpy_is_imported_by_programs_that_ask_for_it_alone(box: Box) -> None:
-    result = await box.run("import sys\nprint('numpy' in sys.modules)")
-    assert result.stdout == "False\n"
+async def test_numpy_is_there_before_a_program_that_imports_it_and_for_no_other(box: Box) -> None:
+    asked = "import sys\nprint('numpy' in sys.modules)"
+    assert (await box.run(asked)).stdout == "False\n"
+    if not (result := await box.run("import numpy")).missing_module:
+        assert result.outcome == "passed", result
+        patched = "from unittest.mock import patch\nwith patch.dict(sys.modules):\n    import numpy"
+        result = await box.run(f"{asked}\n{patched}\nimport numpy")
+        assert (result.outcome, result.stdout) == ("passed", "True\n"), result
 
 
 DIFFERS = {
