@@ -167,11 +167,7 @@ class LanguageModel:
             await self._context.check(key, request, raw.prompt_tokens, is_kept=bool(found))
         except PromptsCutError as error:
             on_call(call.model_copy(update={"status": "refused", "error": str(error)}))
-            keys, void = self._context.keys, RawReply(text="", is_void=True)
-            forgotten = [(key, void.model_dump_json().encode()) for key in sorted(keys)]
-            keys.clear()
-            reservation = await self._ledger.reserve(0, 0.0)  # these are to be requested again
-            await self._ledger.commit(reservation, 0, 0.0, packed(forgotten))
+            await self._forget(self._context.keys)
             raise
         except RequestError as error:
             status = _STATUSES.get(error.kind, "refused")
@@ -193,6 +189,14 @@ class LanguageModel:
         if 0 < taken < self._max_tokens * _NEARLY:
             return f"{told}; or, as it has {taken:,} tokens, {MORE_CONTEXT}"
         return told
+
+    async def _forget(self, keys: set[str]) -> None:
+        """Let kept replies be requested again."""
+        forgotten = [(key, RawReply(text="", is_void=True)) for key in sorted(keys)]
+        keys.clear()
+        reservation = await self._ledger.reserve(0, 0.0)
+        contents = packed((key, reply.model_dump_json().encode()) for key, reply in forgotten)
+        await self._ledger.commit(reservation, 0, 0.0, contents)
 
     async def _ask_harmless(self, request: Request) -> int | None:
         """Return the provider's token count of a request of which nothing is kept."""

@@ -196,17 +196,12 @@ def error_of_litellm(error: Any, key: str | None) -> RequestError:  # noqa: ANN4
     status = getattr(error, "status_code", None)
     if not isinstance(status, int) or not 100 <= status < 600:  # providers put anything there
         status = 500
-    is_lost = type(error).__name__ in _LOST  # an answer, by litellm's own way; else there was none
-    cause: BaseException | None = error
-    while is_lost and cause:
-        is_lost = type(cause).__name__ not in _UNSENT
-        cause = cause.__cause__ or cause.__context__
     return request_error(
         status,
         message,
         key,
         retry_after=headers.get("retry-after"),
-        may_be_billed=TOO_LONG in message or is_lost,
+        may_be_billed=TOO_LONG in message or _may_be_billed(error),
         of_prompt=_OF_PROMPTS.get(type(error).__name__),
     )
 
@@ -266,3 +261,13 @@ def raw_reply(response: Any) -> RawReply:  # noqa: ANN401 - litellm has no types
     )
     # A price comes of the counts: it is not known where these cannot be true.
     return reply if reply.is_counted else reply.model_copy(update={"cost_usd": None})
+
+
+def _may_be_billed(error: BaseException) -> bool:
+    """Return True if litellm's own way lost an answer, rather than got none."""
+    cause: BaseException | None = error
+    while cause:
+        if type(cause).__name__ in _UNSENT:
+            return False
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__ in _LOST

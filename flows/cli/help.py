@@ -45,25 +45,10 @@ class Helped:
         defaults = defaults_of(self.function())
         for option in self.get_params(ctx):
             _reword(option, defaults.get(option.name, ""))
-        width = shutil.get_terminal_size().columns
-        if width >= _TABLES:
+        if shutil.get_terminal_size().columns < _TABLES:
+            _write(self, ctx, formatter)
+        else:
             super().format_help(ctx, formatter)  # type: ignore[misc]
-            return
-        # Too narrow for tables: each explanation stands beneath its word.
-        formatter.width = width
-        fill = partial(textwrap.fill, width=width, break_on_hyphens=False)
-        parts = [escape(self.get_usage(ctx)), *(self.help or "").split("\n\n")]
-        sections: dict[str, list[str]] = {}
-        for title, name, about in _rows(self, ctx):
-            names = name if len(name) + 2 <= width else name.replace(" / ", " /\n  ")
-            told = fill(about, initial_indent=_DEEPER, subsequent_indent=_DEEPER)
-            sections.setdefault(title, [f"{title}:"]).append(f"  {names}\n{told}")
-        formatter.write("\n\n".join([
-            *(fill(" ".join(Text.from_markup(part).plain.split())) for part in parts),
-            *map("\n".join, sections.values()),
-            *(fill(Text.from_markup(part.strip()).plain, subsequent_indent="  ")
-              for part in (self.epilog or "").split("\n\n")),
-        ]))  # fmt: skip
 
     def parse_args(self: Any, ctx: "Context", args: list[str]) -> list[str]:
         """Read a command line; an error names the word that was probably meant."""
@@ -129,6 +114,24 @@ def _reword(option: Any, default: str) -> None:  # noqa: ANN401 - Typer's
     vars(option)["display_type_rich"] = lambda ctx: words or None  # noqa: ARG005 - Typer's
     if default:
         option.help = f"{option.help} [dim]{escape(f'[default: {default}]')}[/]"
+
+
+def _write(command: Any, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ANN401
+    """Write a help in which each explanation stands beneath its word."""
+    width = formatter.width = shutil.get_terminal_size().columns
+    fill = partial(textwrap.fill, width=width, break_on_hyphens=False)
+    parts = [escape(command.get_usage(ctx)), *(command.help or "").split("\n\n")]
+    sections: dict[str, list[str]] = {}
+    for title, name, about in _rows(command, ctx):
+        names = name if len(name) + 2 <= width else name.replace(" / ", " /\n  ")
+        told = fill(about, initial_indent=_DEEPER, subsequent_indent=_DEEPER)
+        sections.setdefault(title, [f"{title}:"]).append(f"  {names}\n{told}")
+    formatter.write("\n\n".join([
+        *(fill(" ".join(Text.from_markup(part).plain.split())) for part in parts),
+        *map("\n".join, sections.values()),
+        *(fill(Text.from_markup(part.strip()).plain, subsequent_indent="  ")
+          for part in (command.epilog or "").split("\n\n")),
+    ]))  # fmt: skip
 
 
 def _rows(command: Any, ctx: "Context") -> Iterator[tuple[str, str, str]]:  # noqa: ANN401

@@ -95,29 +95,15 @@ class DatabaseFile:
         Raises:
             StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
             StoreError: It cannot be opened, or is damaged.
-            KeyboardInterrupt: A signal came while DuckDB opened the file or worked.
         """
-        try:
-            with _turn_of_threads:
-                with ExitStack() as stack:
-                    connection = self._when_free(partial(self._open, stack))
-                    # Under DuckDB's lock, since who had the file before may have changed it.
-                    self._has_tables_alone = self.state() == _states_of_tables.get(self.path)
-                    yield connection
-                if self._has_tables_alone:
-                    _states_of_tables[self.path] = self.state()
-        except RuntimeError as error:
-            if str(error) != _INTERRUPTED:
-                raise
-            raise KeyboardInterrupt from None
-        except duckdb.Error as error:
-            is_damage = isinstance(error, _DAMAGE) or type(error) is duckdb.Error
-            if not is_damage or is_disk_full(error):
-                raise
-            [problem, *_] = str(error).splitlines() or [""]
-            raise StoreError(
-                f"{self.path} cannot be read or written: {problem}{_WAYS_OUT}"
-            ) from error
+        with self._translated_errors(), _turn_of_threads:
+            with ExitStack() as stack:
+                connection = self._when_free(partial(self._open, stack))
+                # Under DuckDB's lock, since who had the file before may have changed it.
+                self._has_tables_alone = self.state() == _states_of_tables.get(self.path)
+                yield connection
+            if self._has_tables_alone:
+                _states_of_tables[self.path] = self.state()
 
     def store_id(self, connection: duckdb.DuckDBPyConnection) -> str:
         """Return the id of the store, see `require_version`, on a connection of `connected`.
@@ -198,20 +184,7 @@ class DatabaseFile:
             time.sleep(random.uniform(0.02, 0.2))  # noqa: S311 - spreads retries, no security
 
     def _open(self, stack: ExitStack) -> duckdb.DuckDBPyConnection:
-        try:
-            with self.log.open("rb") as stream:
-                begins = stream.read(len(_LOG_BEGINS))
-        except FileNotFoundError:
-            begins = b""
-        except OSError as error:
-            raise StoreError(f"cannot open {self.log}: {error.strerror}") from error
-        # DuckDB would drop a log that is none, with its commits.
-        if not _LOG_BEGINS.startswith(begins):  # a process that was killed may have begun it
-            raise StoreError(
-                f"{self.log} is damaged, and what it holds of the last commits is lost: move the "
-                "store away and run `cosqa store restore BACKUP`, or move that file away to go on "
-                "without them"
-            )
+        self._require_log()
         connection = _instance(self.path.with_name(f"{self.path.name}.tmp")).cursor()
         try:
             connection.execute(f"ATTACH {quoted(self.path)} AS {_NAME} (TYPE duckdb)")
@@ -226,6 +199,43 @@ class DatabaseFile:
         stack.callback(connection.close)
         stack.callback(_detach, connection)
         return connection
+
+    def _require_log(self) -> None:
+        """Refuse a write-ahead log that is none: DuckDB would drop it, with its commits."""
+        try:
+            with self.log.open("rb") as stream:
+                begins = stream.read(len(_LOG_BEGINS))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreError(f"cannot open {self.log}: {error.strerror}") from error
+        if not _LOG_BEGINS.startswith(begins):  # a process that was killed may have begun it
+            raise StoreError(
+                f"{self.log} is damaged, and what it holds of the last commits is lost: move the "
+                "store away and run `cosqa store restore BACKUP`, or move that file away to go on "
+                "without them"
+            )
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        """Turn DuckDB's errors of a damaged file inside the ``with`` into one with the ways out.
+
+        And raise the exception of a signal that came while DuckDB opened the file or worked.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            if str(error) != _INTERRUPTED:
+                raise
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            is_damage = isinstance(error, _DAMAGE) or type(error) is duckdb.Error
+            if not is_damage or is_disk_full(error):
+                raise
+            [problem, *_] = str(error).splitlines() or [""]
+            raise StoreError(
+                f"{self.path} cannot be read or written: {problem}{_WAYS_OUT}"
+            ) from error
 
 
 def require_version(

@@ -469,13 +469,8 @@ class _Walk:
         lines = self._text(done.node, [text for _, text in texts])
         first = done.node.start_point.row + 1
         dedented = bare = self._dedent(lines, first, margin)
-        if done.inner:  # without it, and without lines that it leaves empty
-            begin, end = done.inner.start_point, done.inner.end_point
-            rest = cut(lines[begin.row + 1], None, begin.column).rstrip()
-            rest += cut(lines[end.row + 1], end.column, None)
-            kept = {row: line for row, line in lines.items() if not begin.row < row <= end.row + 1}
-            kept |= {end.row + 1: rest} if rest.strip() else {}
-            bare = self._dedent(dict(sorted(kept.items())), first, margin)
+        if done.inner:
+            bare = self._dedent(_drop_comment(lines, done.inner), first, margin)
         return Function(
             name=done.name,
             first_line=first,
@@ -569,6 +564,15 @@ def cut(line: str, start: int | None, end: int | None) -> str:
 def _rows_behind(node: Node) -> range:
     """Return the numbers of a node's lines but the first."""
     return range(node.start_point.row + 2, node.end_point.row + 2)
+
+
+def _drop_comment(lines: Mapping[int, str], comment: Node) -> dict[int, str]:
+    """Return lines by their numbers without a comment, and without lines that it leaves empty."""
+    first, last = comment.start_point.row + 1, comment.end_point.row + 1
+    rest = cut(lines[first], None, comment.start_point.column).rstrip()
+    rest += cut(lines[last], comment.end_point.column, None)
+    kept = {row: line for row, line in lines.items() if not first <= row <= last}
+    return dict(sorted((kept | ({last: rest} if rest.strip() else {})).items()))
 
 
 def _nodes(walk: _Walk, code: str) -> Iterator[tuple[Node, str]]:

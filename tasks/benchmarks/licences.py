@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -170,17 +171,18 @@ def _recognised(text: str) -> str:
     lines = text[:_LONGEST].lower().replace("licence", "license").splitlines()
     folded = "\n".join(filter(None, (" ".join(line.split()) for line in lines)))
     for rows in (_FORBIDDING, _PHRASES):
-        found = []
-        for name, (first, *others) in rows:
-            places = _starts(first, folded)
-            granted = (at for at in places if not _DENIED.search(folded, max(0, at - 80), at))
-            place = next(granted, None)
-            has_each = (any(True for _ in _starts(other, folded)) for other in others)
-            if place is not None and all(has_each):
-                found.append((place, name))
+        found = [(place, name) for name, phrases in rows for place in _places(phrases, folded)]
         if found:
             return min(found, key=lambda item: item[0])[1]
     return UNKNOWN
+
+
+def _places(phrases: Sequence[str], text: str) -> list[int]:
+    """Return the first undenied place of the first phrase, if the text has the others too."""
+    first, *others = phrases
+    granted = (at for at in _starts(first, text) if not _DENIED.search(text, max(0, at - 80), at))
+    found = list(islice(granted, 1))
+    return found if all(any(True for _ in _starts(other, text)) for other in others) else []
 
 
 def _starts(phrase: str, text: str) -> Iterator[int]:

@@ -217,17 +217,11 @@ class Rows(Sequence[Row], Generic[Row]):
 
     def ordered(self) -> "Rows[Row]":
         """Return the records in ascending order of their ids (`keys`)."""
-        table, keys = self.table, self.keys
-        count = max(table.num_rows - 1, 0)
-        falls: pa.ChunkedArray | None = None  # where a row has smaller keys than the one before it
-        for key in reversed(keys):
-            before, after = table[key].slice(0, count), table[key].slice(1)
-            rises, falls_here = pc.less(before, after), pc.greater(before, after)
-            falls = falls_here if falls is None else pc.and_not(pc.or_(falls_here, falls), rises)
-        if not pc.any(falls).as_py():
+        keys = self.keys
+        if _ascends(self.table, keys):
             return self
-        order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
-        return Rows(self.kind, table.take(order))
+        order = pc.sort_indices(self.table, sort_keys=[(key, "ascending") for key in keys])
+        return Rows(self.kind, self.table.take(order))
 
     @property
     def keys(self) -> list[str]:
@@ -268,3 +262,14 @@ class Rows(Sequence[Row], Generic[Row]):
 
     def __repr__(self) -> str:
         return f"<{len(self):,} {self.kind.__name__} records>"
+
+
+def _ascends(table: pa.Table, keys: Sequence[str]) -> bool:
+    """Return True if no row of a table has smaller keys than the one before it."""
+    count = max(table.num_rows - 1, 0)
+    falls: pa.ChunkedArray | None = None
+    for key in reversed(keys):
+        before, after = table[key].slice(0, count), table[key].slice(1)
+        rises, falls_here = pc.less(before, after), pc.greater(before, after)
+        falls = falls_here if falls is None else pc.and_not(pc.or_(falls_here, falls), rises)
+    return not pc.any(falls).as_py()

@@ -80,7 +80,7 @@ class GitHistory:
                 f"{printable(folder)} has no git history of its own: give the folder that was "
                 "cloned (of a linked working tree, that of its repository)"
             )
-        # Objects of another place may be a private repository's, whose commit is named.
+        # No objects of another place: they may be a private repository's, whose commit is named.
         borrowed = self._git / "objects" / "info" / "alternates"
         for path in self._paths():
             is_odd = path == borrowed or not (path.is_dir() or path.is_file())

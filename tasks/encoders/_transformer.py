@@ -97,23 +97,7 @@ class Network(nn.Module):
     def unscaled(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Return (texts, dimension) vectors as they are, not of unit length."""
         output = self.transformer(input_ids=input_ids, attention_mask=attention_mask)
-        vectors: Tensor | None
-        if self.spec.pooling == "pooler":
-            vectors = getattr(output, "pooler_output", None)
-            if vectors is None:
-                raise EncoderError(
-                    f"encoder {self.spec.name!r} has no pooler: take another pooling, or to train "
-                    "it another recipe"
-                )
-        elif self.spec.pooling == "first":
-            vectors = output.last_hidden_state[:, 0]
-        elif self.spec.pooling == "last":
-            last = attention_mask.sum(dim=1)[:, None, None] - 1
-            vectors = torch.take_along_dim(output.last_hidden_state, last, dim=1)[:, 0]
-        else:
-            hidden = output.last_hidden_state
-            weights = attention_mask.unsqueeze(-1).to(hidden.dtype)
-            vectors = (hidden * weights).sum(dim=1) / weights.sum(dim=1)
+        vectors = self._pooled(output, attention_mask)
         if self.spec.architecture == "codet5p":
             vectors = self.transformer.proj(vectors)
         if vectors.shape[1] != self.spec.dimension:
@@ -122,6 +106,23 @@ class Network(nn.Module):
                 f"specification says {self.spec.dimension}: the checkpoint is of another model"
             )
         return vectors
+
+    def _pooled(self, output: Any, mask: Tensor) -> Tensor:  # noqa: ANN401 - of transformers
+        if self.spec.pooling == "pooler":
+            pooled: Tensor | None = getattr(output, "pooler_output", None)
+            if pooled is None:
+                raise EncoderError(
+                    f"encoder {self.spec.name!r} has no pooler: take another pooling, or to train "
+                    "it another recipe"
+                )
+            return pooled
+        hidden: Tensor = output.last_hidden_state
+        if self.spec.pooling == "first":
+            return hidden[:, 0]
+        if self.spec.pooling == "last":
+            return torch.take_along_dim(hidden, mask.sum(dim=1)[:, None, None] - 1, dim=1)[:, 0]
+        weights = mask.unsqueeze(-1).to(hidden.dtype)
+        return (hidden * weights).sum(dim=1) / weights.sum(dim=1)
 
 
 class TransformerEncoder:
@@ -141,16 +142,7 @@ class TransformerEncoder:
         self._on_gpu = self._device.type == "cuda"
         # A GPU waits for its tokens; on a processor the actors take all cores.
         os.environ.setdefault("TOKENIZERS_PARALLELISM", str(self._on_gpu).lower())
-        if checkpoint is None and spec.revision == NOT_PUBLISHED:
-            raise EncoderError(not_published(spec.name))
-        is_packaged = checkpoint is None and spec.model == _PACKAGED
-        folder = Path(get_model_path()) if is_packaged else checkpoint
-        source: dict[str, Any] = {
-            "pretrained_model_name_or_path": str(folder or spec.model),
-            "trust_remote_code": False,
-        }
-        if not folder:
-            source["revision"] = spec.revision
+        source = _source(checkpoint, spec)
         try:
             check_counts(source)
             tokenizer = AutoTokenizer.from_pretrained(**source)
@@ -172,21 +164,7 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str], kind: Kind, batch_size: int) -> Vectors:
         """Return (n, dimension) vectors in the order of ``texts``, of unit length for a cosine."""
-        adapter = self.spec.query_adapter if kind == "query" else self.spec.code_adapter
-        if adapter:
-            self.network.transformer.set_adapter(adapter)
-        self._computed += len(texts)
-        compiled = None
-        if texts and not self._on_gpu and self._computed >= _FEWEST_COMPILED:
-            if adapter not in self._compiled:
-                by_length = sorted(texts, key=len)
-                # The shortest and the longest are among them: little padding differs from much.
-                places = np.linspace(0, len(texts) - 1, _COMPARED, dtype=int)
-                features = self.features([by_length[place] for place in places], kind)
-                short = {name: rows[:, :_LONGEST_COMPILED] for name, rows in features.items()}
-                # One at a time, since each holds all weights: queries come before codes.
-                self._compiled = {adapter: self._compile(short)}
-            compiled = self._compiled[adapter]
+        compiled = self._compiled_for(kind, texts)
         vectors = self._computed_by(compiled, texts, kind, batch_size)
         if compiled and not np.isfinite(vectors).all():
             self._compiled = dict.fromkeys(self._compiled)
@@ -228,6 +206,24 @@ class TransformerEncoder:
             found: Vectors = self.network(**here).float().cpu().numpy()
         return found
 
+    def _compiled_for(self, kind: Kind, texts: Sequence[str]) -> CompiledModule | None:
+        """Set the adapter; return the model compiled by OpenVINO, None where torch computes."""
+        adapter = self.spec.query_adapter if kind == "query" else self.spec.code_adapter
+        if adapter:
+            self.network.transformer.set_adapter(adapter)
+        self._computed += len(texts)
+        if self._on_gpu or not texts or self._computed < _FEWEST_COMPILED:
+            return None
+        if adapter not in self._compiled:
+            by_length = sorted(texts, key=len)
+            # The shortest and the longest are among them: little padding differs from much.
+            places = np.linspace(0, len(texts) - 1, _COMPARED, dtype=int)
+            features = self.features([by_length[place] for place in places], kind)
+            short = {name: rows[:, :_LONGEST_COMPILED] for name, rows in features.items()}
+            # One at a time, since each holds all weights: queries come before codes.
+            self._compiled = {adapter: self._compile(short)}
+        return self._compiled[adapter]
+
     def _compile(self, features: Mapping[str, Tensor]) -> CompiledModule | None:
         """Return the model compiled by OpenVINO, None if its vectors of texts are not torch's."""
         try:
@@ -253,3 +249,14 @@ class TransformerEncoder:
         padded = pad_sequence(rows, batch_first=True, padding_value=self._tokenizer.padding)
         mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
         return {"input_ids": padded, "attention_mask": mask}
+
+
+def _source(checkpoint: Path | None, spec: TransformerSpec) -> dict[str, Any]:
+    """Return the arguments by which transformers finds a checkpoint."""
+    if checkpoint is None and spec.revision == NOT_PUBLISHED:
+        raise EncoderError(not_published(spec.name))
+    if checkpoint is None and spec.model == _PACKAGED:
+        checkpoint = Path(get_model_path())
+    place = str(checkpoint or spec.model)
+    source = {"pretrained_model_name_or_path": place, "trust_remote_code": False}
+    return source if checkpoint else source | {"revision": spec.revision}

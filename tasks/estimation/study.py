@@ -256,41 +256,44 @@ def _halves(similarity: Values) -> Iterator[tuple[Part, Rows]]:
 
 
 def _part(part: Part, data: EstimationData, ranks: Ranks, done: Done) -> PartFigures:
-    kape = {}
-    for weighting in WEIGHTINGS:
-        by_k = [KAPE(k, weighting) for k in range(1, MOST_NEIGHBOURS + 1)]
-        estimates = [each.estimate(data, budget=1, seed=0) for each in by_k]
-        kape[weighting] = {name: tuple(each.mean(name) for each in estimates) for name in MEASURES}
+    kape = {weighting: _kape(data, weighting) for weighting in WEIGHTINGS}
     done(1)
-    rivals, total = [], len(data.queries)
-    for name in rival_names():
-        estimator: Estimator = estimators.get(name)()
-        budgets = [budget_size(total, each) for each in BUDGETS]
-        sizes = budgets if estimator.uses_labels else [total]
-        seeds = SEEDS[:1] if estimator.is_stable else SEEDS
-        found = np.empty((len(MEASURES), len(sizes), len(seeds)))
-        for row, size in enumerate(sizes):
-            for column, seed in enumerate(seeds):
-                estimate = estimator.estimate(data, budget=size, seed=seed)
-                found[:, row, column] = [estimate.mean(measure) for measure in MEASURES]
-                done(1)
-        rivals.append(
-            RivalFigures(
-                estimator=name,
-                uses_labels=estimator.uses_labels,
-                is_stable=estimator.is_stable,
-                means=_by_measure(found.mean(axis=2)),
-                deviations=_by_measure(found.std(axis=2)),
-            )
-        )
     similarity = np.clip(data.nearest(1).similarities[:, 0], 0.0, 1.0)
     return PartFigures(
         part=part,
         queries=len(ranks),
         truth=_means(ranks),
         kape=kape,
-        rivals=tuple(rivals),
+        rivals=tuple(_rival(name, data, done) for name in rival_names()),
         similarities=tuple(np.histogram(similarity, SIMILARITY_STEPS, (0.0, 1.0))[0].tolist()),
+    )
+
+
+def _kape(data: EstimationData, weighting: Weighting) -> ByMeasure:
+    """Return measure → estimates for k = 1, 2, ... 10."""
+    by_k = [KAPE(k, weighting) for k in range(1, MOST_NEIGHBOURS + 1)]
+    estimates = [each.estimate(data, budget=1, seed=0) for each in by_k]
+    return {name: tuple(each.mean(name) for each in estimates) for name in MEASURES}
+
+
+def _rival(name: str, data: EstimationData, done: Done) -> RivalFigures:
+    """Return a rival's estimates at all budgets over all seeds."""
+    estimator: Estimator = estimators.get(name)()
+    total = len(data.queries)
+    sizes = [budget_size(total, each) for each in BUDGETS] if estimator.uses_labels else [total]
+    seeds = SEEDS[:1] if estimator.is_stable else SEEDS
+    found = np.empty((len(MEASURES), len(sizes), len(seeds)))
+    for row, size in enumerate(sizes):
+        for column, seed in enumerate(seeds):
+            estimate = estimator.estimate(data, budget=size, seed=seed)
+            found[:, row, column] = [estimate.mean(measure) for measure in MEASURES]
+            done(1)
+    return RivalFigures(
+        estimator=name,
+        uses_labels=estimator.uses_labels,
+        is_stable=estimator.is_stable,
+        means=_by_measure(found.mean(axis=2)),
+        deviations=_by_measure(found.std(axis=2)),
     )
 
 

@@ -124,24 +124,7 @@ class MultisetIndex:
         least, most = self._bounds(total, self._of_multisets)
         totals = _view(self._totals)[rows]
         rows = np.unique(rows[(totals >= least) & (totals <= most)])
-        if not len(rows):
-            return rows
-        sizes = _view(self._sizes)[rows]
-        starts = np.cumsum(sizes) - sizes
-        places = np.repeat(_view(self._starts)[rows] - starts, sizes) + np.arange(sizes.sum())
-        if len(self._own) < len(self._numbers):
-            self._own = np.zeros(2 * len(self._numbers), np.int32)
-        self._own[numbers] = times
-        met = self._own[_view(self._members)[places]]
-        self._own[numbers] = 0
-        shared = np.add.reduceat((met > 0).astype(np.int64), starts)
-        often = np.add.reduceat(np.minimum(met, _view(self._times)[places], dtype=np.int64), starts)
-        either = len(numbers) + sizes - shared
-        union = total + _view(self._totals)[rows] - often
-        near = _at_least(shared, either, self._of_sets) & _at_least(
-            often, union, self._of_multisets
-        )
-        return rows[near]
+        return self._near(rows, numbers, times) if len(rows) else rows
 
     def add(self, bag: Mapping[str, int]) -> None:
         """Keep a bag."""
@@ -175,6 +158,24 @@ class MultisetIndex:
         """Return the least and the greatest size of a bag that may be near to one of this size."""
         some, of = similarity
         return -(size * -some // of), size * of // some
+
+    def _near(self, rows: Integers, numbers: Integers, times: Integers) -> Integers:
+        sizes = _view(self._sizes)[rows]
+        starts = np.cumsum(sizes) - sizes
+        places = np.repeat(_view(self._starts)[rows] - starts, sizes) + np.arange(sizes.sum())
+        if len(self._own) < len(self._numbers):
+            self._own = np.zeros(2 * len(self._numbers), np.int32)
+        self._own[numbers] = times
+        met = self._own[_view(self._members)[places]]
+        self._own[numbers] = 0
+        shared = np.add.reduceat((met > 0).astype(np.int64), starts)
+        often = np.add.reduceat(np.minimum(met, _view(self._times)[places], dtype=np.int64), starts)
+        either = len(numbers) + sizes - shared
+        union = times.sum() + _view(self._totals)[rows] - often
+        near = _at_least(shared, either, self._of_sets) & _at_least(
+            often, union, self._of_multisets
+        )
+        return rows[near]
 
     def _order_anew(self) -> None:
         """Count which identifiers are rare, and index all bags by the rarest of theirs."""

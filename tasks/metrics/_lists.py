@@ -48,18 +48,12 @@ class JudgedLists:
         relevant = np.bincount(qrels.rows[positive], minlength=queries)
         irrelevant = np.bincount(qrels.rows[qrels.relevance == 0], minlength=queries)
         scorable = np.flatnonzero(relevant)
-        rows, grades = qrels.rows[positive], qrels.relevance[positive]
-        order = np.lexsort((-grades, rows))
-        rows, grades = rows[order], grades[order]
-        first = np.concatenate([[0], np.cumsum(relevant)[:-1]]) if queries else relevant
-        ideal = np.zeros((queries, max(relevant, default=0)))
-        ideal[rows, np.arange(len(rows)) - first[rows]] = grades
         relevance, judged = _relevance_of(_aligned(rankings, qrels, scorable), qrels, scorable)
         return cls(
             query_ids=[qrels.query_ids[row] for row in scorable.tolist()],
             relevance=relevance,
             judged=judged,
-            ideal=ideal[scorable],
+            ideal=_ideal(qrels, relevant)[scorable],
             irrelevant=irrelevant[scorable],
             without_relevant=[
                 qrels.query_ids[row] for row in np.flatnonzero(relevant == 0).tolist()
@@ -134,3 +128,14 @@ def _relevance_of(codes: Positions, qrels: QrelsTable, scorable: Positions) -> t
     at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
     judged: Marks = (pairs[at] == wanted) & (codes != NOTHING) & (grades[at] >= 0)
     return np.where(judged, grades[at], 0.0), judged
+
+
+def _ideal(qrels: QrelsTable, relevant: Positions) -> Values:
+    positive = qrels.relevance > 0
+    rows, grades = qrels.rows[positive], qrels.relevance[positive]
+    order = np.lexsort((-grades, rows))
+    rows, grades = rows[order], grades[order]
+    first = np.concatenate([[0], np.cumsum(relevant)[:-1]]) if len(relevant) else relevant
+    ideal = np.zeros((len(relevant), max(relevant, default=0)))
+    ideal[rows, np.arange(len(rows)) - first[rows]] = grades
+    return ideal
