@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 # Many tests wait for processes and containers rather than compute: more runners than cores. What each
 # takes, and in which order, is in tests/conftest.py.
-PARALLEL := --numprocesses 3 --no-loadscope-reorder
+PARALLEL := --numprocesses 4 --no-loadscope-reorder
 
 # Its warnings would hide the one line that says what is installed.
 export PIP_ROOT_USER_ACTION := ignore
