@@ -293,6 +293,7 @@ def test_a_model_that_fails_the_first_questions_judges_no_pair_and_its_labels_ar
     assert "accept_gold" not in (world.folder / "cosqa.toml").read_text("utf-8")
 
 
+@pytest.mark.exhaustive
 def test_a_model_that_passes_is_published_with_its_counts_and_no_remark(world: World) -> None:
     world.env |= {"COSQA_ANNOTATION__GOLD_QUESTIONS": "12", "COSQA_ANNOTATION__GOLD_LIMIT": "0.5"}
     assert world.run("annotate").returncode == 0

@@ -203,6 +203,7 @@ def test_methods_are_studied_stored_and_shown_and_not_computed_again(
     assert names == {"renamed": first.figures, "other": first.figures}
 
 
+@pytest.mark.exhaustive
 def test_changed_pairs_are_studied_again(world: Path, studied: list[StudyFigures]) -> None:
     study(world)
     with (world / "docs" / "test.jsonl").open("a") as file:
@@ -213,6 +214,7 @@ def test_changed_pairs_are_studied_again(world: Path, studied: list[StudyFigures
     assert len(studied) == 3
 
 
+@pytest.mark.exhaustive
 def test_validation_pairs_are_ranked_among_themselves_where_the_folder_has_them(
     world: Path,
 ) -> None:

@@ -97,6 +97,7 @@ def command(world: World, name: str, *options: str) -> list[str]:
     ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_a_benchmark_of_code_without_queries_pays_once_for_each(
     folder: Path, prefect_server: str
 ) -> None:

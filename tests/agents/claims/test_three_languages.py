@@ -104,9 +104,17 @@ function test_it() {
 @pytest.mark.parametrize(
     ("code", "names"),
     [
-        ("exports = module.exports = (n, x) => x.slice(0, n);", ["module.exports", "exports"]),
-        ("export default function (n, x) { return x.slice(0, n); }", ["module.exports"]),
         ("exports.own = (n, x) => x.slice(0, n);", ["exports.own", "module.exports.own"]),
+        *(
+            pytest.param(*row, marks=pytest.mark.exhaustive)
+            for row in (
+                (
+                    "exports = module.exports = (n, x) => x.slice(0, n);",
+                    ["module.exports", "exports"],
+                ),
+                ("export default function (n, x) { return x.slice(0, n); }", ["module.exports"]),
+            )
+        ),
         *(
             pytest.param(*row, marks=pytest.mark.nightly)
             for row in (

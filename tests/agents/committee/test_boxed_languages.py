@@ -355,7 +355,7 @@ def refutes(annotation: Annotation) -> bool:
 @pytest.mark.parametrize(
     ("language", "names"),
     [
-        ("javascript", ALWAYS),
+        pytest.param("javascript", ALWAYS, marks=pytest.mark.exhaustive),
         *(pytest.param(*one, marks=pytest.mark.nightly, id=one[0]) for one in NAMES.items()),
     ],
 )
