@@ -24,6 +24,7 @@ from agents.roles.write import _FENCE
 from infra.languages.python import Python
 from infra.languages.python.failures import assertions_of
 from infra.languages.python.syntax import parse
+from infra.text import is_blank
 from sandbox.shell import steps_of
 from tasks.corpus.functions import parse_function
 from tasks.filters.python_code import _SESSION, _is_python_2
@@ -189,7 +190,7 @@ def test_any_program_is_read_or_refused(number: int) -> None:
         assert _problem_of(text) or parse(text).body
         assert isinstance(_FENCE.sub(r"\1", text), str)
         _ = _SESSION.search(text), _is_python_2(text), steps_of(text[:2_000])
-        if text.strip():
+        if not is_blank(text):
             answer(lambda: parse_function(text, "here"))
 
     examine(law, number)
