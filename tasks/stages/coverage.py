@@ -27,8 +27,10 @@ def labels_by(
     bodies = {**recipes.load_bodies(database), **(more or {})}
     sets = [tuple(rounds)]
     for recipe in recipes.used_recipes(database, collection):
-        criterion = criterion_of(bodies[recipe.recipe_id])  # the question that its labels answer
-        if recipe.rounds not in sets and criterion == criterion_of(bodies[rounds[0]]):
+        if recipe.rounds in sets:
+            continue
+        # Their labels answer one question.
+        if criterion_of(bodies[recipe.recipe_id]) == criterion_of(bodies[rounds[0]]):
             sets.append(recipe.rounds)
     return CurrentLabels(
         collection=collection,

@@ -92,29 +92,31 @@ def gold_questions(generation: int, *, is_half: bool = False) -> tuple[GoldQuest
     """
     found = []
     for place, answer in enumerate(KNOWN_ANSWERS):
-        own, other = answer.query, KNOWN_ANSWERS[place - 1].query
-        code = answer.code
-        if generation:
-            name = code.removeprefix("def ").partition("(")[0]
-            code = code.replace(f"def {name}(", f"def {name}_{generation}(")
-        broken = code.replace(*answer.mistake)
-        head, _, body = code.partition("\n")
-        injections = _CASES["injections"]
-        injected = f"{head}\n    {injections[place % len(injections)]}\n{body}"
-        right, *wrong = (
-            GoldQuestion(
-                pair=Pair(query=Query.of(query), code=Code.of(text)),
-                label=label,
-                is_broken=text is broken,
-                is_injected=text is injected,
-            )
-            for query, text, label in (
-                (own, code, 1), (own, broken, 0), (other, code, 0), (other, injected, 0),
-            )
-        )  # fmt: skip
+        right, *wrong = _questions_from(answer, place, generation)
         wrong = [question for question in wrong if not (is_half and question.is_broken)]
         found += [right, wrong[(place + generation) % len(wrong)]]
     return tuple(found)
+
+
+def _questions_from(answer: KnownAnswer, place: int, generation: int) -> Iterator[GoldQuestion]:
+    right = answer.code
+    if generation:
+        name = right.removeprefix("def ").partition("(")[0]
+        right = right.replace(f"def {name}(", f"def {name}_{generation}(")
+    broken = right.replace(*answer.mistake)
+    head, _, body = right.partition("\n")
+    injections = _CASES["injections"]
+    injected = f"{head}\n    {injections[place % len(injections)]}\n{body}"
+    own, other = answer.query, KNOWN_ANSWERS[place - 1].query
+    for query, code, label in (
+        (own, right, 1), (own, broken, 0), (other, right, 0), (other, injected, 0),
+    ):  # fmt: skip
+        yield GoldQuestion(
+            pair=Pair(query=Query.of(query), code=Code.of(code)),
+            label=label,
+            is_broken=code is broken,
+            is_injected=code is injected,
+        )
 
 
 def next_questions(

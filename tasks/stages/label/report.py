@@ -1,5 +1,6 @@
 """The results of a sample as documents: people's labels, the agents beside them, KAPE's order."""
 
+from collections.abc import Iterator
 from math import isnan
 from pathlib import Path
 
@@ -18,87 +19,91 @@ _SHOWN = 20
 
 def results_document(sample: Sample, results: LabelResults) -> Document:
     """Return each annotator's progress, and the labels of annotators who are done."""
-    blocks: list[Block] = [Table(
+    return Document("", list(_results(sample, results)))
+
+
+def _results(sample: Sample, results: LabelResults) -> Iterator[Block]:
+    yield Table(
         ("annotator", "items", "blind", "revised"),
         [(one.annotator, f"{len(one.positions):,}", f"{one.blind:,}", f"{one.revised:,}")
          for one in results.progress],
-    )]  # fmt: skip
+    )  # fmt: skip
     if sample.criterion == "half":
-        blocks.append("a label of 1 says here that half of the demands are met (--criterion half)")
+        yield "a label of 1 says here that half of the demands are met (--criterion half)"
     if waiting := [one.annotator for one in results.progress if not one.is_done]:
-        blocks.append(f"not done, and left out below: {', '.join(waiting)}")
+        yield f"not done, and left out below: {', '.join(waiting)}"
     if found := results.agreement:
-        blocks += [f"{found.pairs:,} items labelled blind by two or more",
-                   f"Krippendorff's alpha: {_interval(found.alpha)}"]  # fmt: skip
-        blocks.append(Table(
+        yield f"{found.pairs:,} items labelled blind by two or more"
+        yield f"Krippendorff's alpha: {_interval(found.alpha)}"
+        yield Table(
             ("annotators", "items", "equal", "Cohen's kappa"),
             [(f"{it.first}, {it.second}", f"{it.pairs:,}", f"{it.equal:.1%}", _interval(it.kappa))
              for it in found.each_two],
-        ))  # fmt: skip
+        )  # fmt: skip
     if results.by_label and sample.kind != "preference":
         by_label = ", ".join(f"{n:,} have {label}" for label, n in results.by_label.items())
         decided = f"{results.decided:,} of {len(sample.items):,}"
-        blocks.append(f"by majority {decided} items are decided: {by_label}")
-    if results.preferred:
-        blocks.append(Table(
-            ("annotator", "queries decided", "prefer ours"),
-            [(it.annotator, f"{it.decided:,}", _interval(it.share)) for it in results.preferred],
-        ))  # fmt: skip
-    if results.right:
-        names = sorted(results.right[0].by_annotator)
-        blocks.append(Table(
-            ("method", "right on average", *names),
-            [(it.method, f"{it.mean:.1f} of {it.queries:,}",
-              *(f"{it.by_annotator[name]:,}" for name in names)) for it in results.right],
-        ))  # fmt: skip
+        yield f"by majority {decided} items are decided: {by_label}"
+    yield from _kind_tables(results)
     if results.conflicts:
         shown = ", ".join(map(str, results.conflicts[:_SHOWN]))
-        blocks.append(
+        yield (
             f"in conflict: {len(results.conflicts):,} items ({shown}"
             f"{', …' if len(results.conflicts) > _SHOWN else ''}); a sheet for one more person: "
             f"cosqa label sample --conflicts-of {sample.sample_id} --annotator NAME"
         )
-    return Document("", blocks)
+
+
+def _kind_tables(results: LabelResults) -> Iterator[Block]:
+    if results.preferred:
+        yield Table(
+            ("annotator", "queries decided", "prefer ours"),
+            [(it.annotator, f"{it.decided:,}", _interval(it.share)) for it in results.preferred],
+        )
+    if results.right:
+        names = sorted(results.right[0].by_annotator)
+        yield Table(
+            ("method", "right on average", *names),
+            [(it.method, f"{it.mean:.1f} of {it.queries:,}",
+              *(f"{it.by_annotator[name]:,}" for name in names)) for it in results.right],
+        )  # fmt: skip
 
 
 def agents_document(found: AgentsBesidePeople, criterion: Criterion = "exact") -> Document:
     """Return the agents' accuracy by the people's majority, beside the published figures."""
-    scores = Table(
+    return Document("", list(_agents(found, criterion)))
+
+
+def _agents(found: AgentsBesidePeople, criterion: Criterion) -> Iterator[Block]:
+    yield Table(
         ("labels", "pairs", "accuracy", "precision of matches", "recall of matches"),
         [(it.ground, f"{it.pairs:,}", *map(_interval, (it.accuracy, it.precision, it.recall)))
          for it in found.scores],
         caption="the agents by the majority",
     )  # fmt: skip
     [both] = found.agreement.each_two
-    alpha, kappa = _interval(found.agreement.alpha), _interval(both.kappa)
+    alpha = _interval(found.agreement.alpha)
+    yield f"agents and majority: alpha {alpha}, kappa {_interval(both.kappa)}"
     beside = [
         f"{each.row}, {each.column} {each.value} ({each.source})"
         for each in paper_data().figures
         if _is_beside(each, criterion)
     ]
-    blocks: list[Block] = [
-        scores,
-        f"agents and majority: alpha {alpha}, kappa {kappa}",
-        f"published: {'; '.join(beside)}",
-    ]
-    if test := found.alt_test:
-        people = Table(
-            ("left out", "items", "agents no worse", "person no worse", "p", "won"),
-            [(it.annotator, f"{it.items:,}", f"{it.judge:.3f}", f"{it.person:.3f}", f"{it.p:.4f}",
-              "yes" if it.is_won else "no") for it in test.people],
-            caption="alternative annotator test",
-        )  # fmt: skip
-        told = "may" if test.is_passed else "may not"
-        verdict = (
-            f"the agents {told} stand in for a person: won against {test.winning_rate:.0%} of the "
-            f"people at epsilon {test.epsilon:g}, advantage {test.advantage:.3f}"
-        )
-        blocks += [people, verdict]
-    else:
-        blocks.append(
-            "may the agents stand in for a person? The test needs three people who are done"
-        )
-    return Document("", blocks)
+    yield f"published: {'; '.join(beside)}"
+    if not (test := found.alt_test):
+        yield "may the agents stand in for a person? The test needs three people who are done"
+        return
+    yield Table(
+        ("left out", "items", "agents no worse", "person no worse", "p", "won"),
+        [(it.annotator, f"{it.items:,}", f"{it.judge:.3f}", f"{it.person:.3f}", f"{it.p:.4f}",
+          "yes" if it.is_won else "no") for it in test.people],
+        caption="alternative annotator test",
+    )  # fmt: skip
+    told = "may" if test.is_passed else "may not"
+    yield (
+        f"the agents {told} stand in for a person: won against {test.winning_rate:.0%} of the "
+        f"people at epsilon {test.epsilon:g}, advantage {test.advantage:.3f}"
+    )
 
 
 def orders_document(results: LabelResults, estimate: Path) -> Document:
