@@ -16,7 +16,8 @@ BASE_WITH_LIBRARIES=cosqa-sandbox-base:python-2
 DEBIAN_BASE=cosqa-sandbox-base:bookworm-2
 PYTHON=${PYTHON:-python3}
 PULL_TIMEOUT_S=20
-START_TIMEOUT_S=60
+START_TIMEOUT_S=120
+MAX_STARTS=3
 ENGINE_PID_FILE=/var/run/docker.pid
 PID_FILE=/var/run/cosqa-dockerd.pid
 LOG_FILE=/var/log/cosqa-dockerd.log
@@ -47,19 +48,30 @@ start_engine() {
     elif is_dockerd "$ENGINE_PID_FILE"; then  # a second one would write to the same data
         say "waiting for dockerd (process $(cat "$ENGINE_PID_FILE")), which runs and does not answer yet"
     else
-        say "starting dockerd in the background (log: $LOG_FILE; \"$0 stop\" stops it)"
-        rm -f "$ENGINE_PID_FILE"
-        setsid dockerd >"$LOG_FILE" 2>&1 </dev/null &
-        echo $! >"$PID_FILE"
+        run_dockerd
     fi
-    for ((second = 0; second < START_TIMEOUT_S; second++)); do
-        engine_answers && return
-        [[ -d /run/systemd/system ]] || is_ours || is_dockerd "$ENGINE_PID_FILE" || break
+    local deadline=$((SECONDS + START_TIMEOUT_S)) starts=1
+    until engine_answers; do
+        ((SECONDS < deadline)) || fail_to_start "the engine did not answer within $START_TIMEOUT_S s"
+        if [[ ! -d /run/systemd/system ]] && ! is_dockerd "$ENGINE_PID_FILE" && ! is_alive; then
+            ((starts++ < MAX_STARTS)) || fail_to_start "dockerd ended $MAX_STARTS times before it answered"
+            run_dockerd
+        fi
         sleep 1
     done
-    tail -n 5 "$LOG_FILE" >&2 2>/dev/null || true
-    fail "the engine did not start within $START_TIMEOUT_S s; see its log above."
 }
+
+run_dockerd() {
+    say "starting dockerd in the background (log: $LOG_FILE; \"$0 stop\" stops it)"
+    rm -f "$ENGINE_PID_FILE"
+    setsid dockerd >"$LOG_FILE" 2>&1 </dev/null &
+    echo $! >"$PID_FILE"
+}
+
+# By its id alone: until a loaded machine has loaded dockerd, the process has another name.
+is_alive() { [[ -s $PID_FILE ]] && kill -0 "$(cat "$PID_FILE")" 2>/dev/null; }
+
+fail_to_start() { fail "$1. The end of $LOG_FILE:" "$(tail -n 20 "$LOG_FILE" 2>&1)"; }
 
 ensure_engine() {
     engine_answers && return

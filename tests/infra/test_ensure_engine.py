@@ -74,6 +74,61 @@ def test_what_an_ended_engine_left_is_no_hindrance(tmp_path: Path, left: str) ->
     assert "started" in (tmp_path / "started").read_text()
 
 
+SLOWLY = """
+sleep() { /bin/sleep 0.1; }
+setsid() {
+    echo started >>"$FOLDER/started"
+    /bin/sleep 2
+    touch "$FOLDER/answers"
+    /bin/sleep 5
+}
+"""
+
+
+def test_an_engine_whose_program_is_not_loaded_yet_is_waited_for(tmp_path: Path) -> None:
+    """A busy machine shows another name than dockerd for a while."""
+    done = call(tmp_path, f"{SLOWLY}start_engine")
+    assert done.returncode == 0, done.stderr
+    if not Path("/run/systemd/system").is_dir():
+        assert (tmp_path / "started").read_text() == "started\n"
+
+
+@pytest.mark.parametrize("starts", [2, 3, 4])
+def test_an_engine_that_ends_before_it_answers_is_started_three_times(
+    tmp_path: Path, starts: int
+) -> None:
+    if Path("/run/systemd/system").is_dir():
+        pytest.skip("systemd starts the engine here")
+    done = call(
+        tmp_path,
+        "sleep() { /bin/sleep 0.1; }\n"
+        'setsid() { echo started >>"$FOLDER/started"; echo "no space left";'
+        f' [[ $(wc -l <"$FOLDER/started") != {starts} ]] || touch "$FOLDER/answers"; }}\n'
+        "start_engine",
+    )
+    assert (tmp_path / "started").read_text().count("started") == min(starts, 3)
+    assert done.returncode == (starts > 3), done.stderr
+    if starts > 3:
+        assert "dockerd ended 3 times before it answered" in done.stderr
+        assert "no space left" in done.stderr
+
+
+def test_an_engine_that_never_answers_is_given_up_with_its_log(tmp_path: Path) -> None:
+    if Path("/run/systemd/system").is_dir():
+        pytest.skip("systemd starts the engine here")
+    done = call(
+        tmp_path,
+        "sleep() { /bin/sleep 0.1; }\nSTART_TIMEOUT_S=2\n"
+        'setsid() { echo "waits for a lock"; exec /bin/sleep 20; }\n'
+        "start_engine; echo went on",
+    )
+    os.kill(int((tmp_path / "ours.pid").read_text()), 9)
+    assert done.returncode == 1
+    assert "did not answer within 2 s" in done.stderr
+    assert "waits for a lock" in done.stderr
+    assert "went on" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("targets", "mirror"),
     [
