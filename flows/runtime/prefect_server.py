@@ -28,7 +28,6 @@ from prefect.logging.handlers import APILogWorker, PrefectConsoleHandler
 from prefect.settings import (
     PREFECT_API_AUTH_STRING,
     PREFECT_API_DATABASE_CONNECTION_URL,
-    PREFECT_API_TLS_INSECURE_SKIP_VERIFY,
     PREFECT_API_URL,
     PREFECT_CLIENT_MAX_RETRIES,
     PREFECT_HOME,
@@ -141,10 +140,8 @@ def _private_api(meanwhile: Callable[[], object]) -> Iterator[str]:
             sys.stderr.write(log.read()[-_LONGEST_LOG:].decode("utf-8", "replace"))
             raise
         starting.close()
-        # Each client would load all of the system's certificates, which plain HTTP does not use.
-        # And Prefect would log pages of a server that is gone when somebody looks.
-        settings = {PREFECT_API_TLS_INSECURE_SKIP_VERIFY: True, PREFECT_UI_URL: ""}
-        with using_server(url, auth), temporary_settings(settings), _of_a_command():
+        # Prefect would log pages of a server that is gone when somebody looks.
+        with using_server(url, auth), temporary_settings({PREFECT_UI_URL: ""}), _of_a_command():
             yield url
     finally:
         server.terminate()

@@ -269,18 +269,13 @@ def _sides(item: SampleItem) -> list[CodeId]:
     return sides[::-1] if item.swapped else sides
 
 
-def readable_votes(database: Database, sample: Sample, reader: str = "") -> list[GivenVote]:
-    """Return the votes that an annotator may read: the own ones, and others' once both are done.
+def readable_votes(database: Database, sample: Sample) -> list[GivenVote]:
+    """Return the votes of the annotators who are done with all their items.
 
-    Nobody else's are given to an annotator who has an item left, nor of one who has. Without a name
-    they are the votes of all who are done.
+    Of one who is not, nothing is read: labels are blind until then.
     """
     done = {one.annotator for one in progress(database, sample.sample_id) if one.is_done}
-    return [
-        vote
-        for vote in load_votes(database, sample.origin)
-        if vote.annotator == reader or {vote.annotator, reader or vote.annotator} <= done
-    ]
+    return [vote for vote in load_votes(database, sample.origin) if vote.annotator in done]
 
 
 class FinalLabel(OfPair):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from agents import build_model, journal_ledger, recipe_of
+from agents import journal_ledger, recipe_of
 from agents.llm.reply import repetition
 from infra.errors import CosqaError, GoldQuestionError
 from infra.identity import PairKey
@@ -28,7 +28,7 @@ from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.gold import count_questions, gold_questions
 from tasks.stages.annotate.monitor import store_annotations
 from tasks.stages.annotate.shard import judge_pairs
-from tasks.stages.preflight import annotation_plan
+from tasks.stages.preflight import annotation_plan, ask_once
 from tasks.statistics.intervals import wilson_interval
 
 QUESTIONS = 20
@@ -59,7 +59,7 @@ def check_judge(
     body = recipe_of(settings.committee, recipe.sandbox)
     recipes.record_recipes(database, {recipe.recipe_id: body})
     annotations.record_pairs(database, pairs, list(known.values()))
-    limit_s = None if asyncio.run(_is_quick(settings)) else _FIRST_S
+    limit_s = None if _is_quick(settings) else _FIRST_S
     judged, asked, at_once, started = list[Annotation](), 0, 1, time.monotonic()
     while asked < QUESTIONS and is_above_chance(QUESTIONS - count_questions(judged, known).wrong):
         _judge(settings, recipe, pairs[asked : asked + at_once], limit_s)
@@ -102,15 +102,11 @@ def shared_words(pair: Pair) -> float:
     return len(asked & set(words(pair.code.text))) / len(asked)
 
 
-async def _is_quick(settings: Settings) -> bool:
+def _is_quick(settings: Settings) -> bool:
     """Return True if a small request is answered at once; few tokens show an endless reply."""
     most = min(_PROBE_TOKENS, settings.llm.max_tokens)
-    llm = settings.llm.model_copy(update={"max_tokens": most, "max_retries": 0})
-    model = build_model(llm, journal_ledger(settings.store, llm))
-    try:
-        answer = await model.check_answer()
-    finally:
-        await model.close()
+    llm = settings.llm.model_copy(update={"max_tokens": most})
+    answer = asyncio.run(ask_once(llm, settings.store))
     if answer and answer.is_cut:
         _refuse_repetition(llm.model, answer.text)
     return answer is not None

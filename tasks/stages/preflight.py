@@ -9,6 +9,7 @@ from typing import cast
 from pydantic import SecretStr
 
 from agents import build_model, check_model, journal_ledger
+from agents.llm.reply import RawReply
 from infra.errors import SettingsError
 from infra.settings import (
     CommitteeSettings,
@@ -130,13 +131,18 @@ def check_answer(llm: LanguageModelSettings, store: StoreSettings) -> None:
     """
     check_model(llm)
     if not llm.is_recorded:
-        asyncio.run(_ask(llm, store))
+        asyncio.run(ask_once(llm, store))
 
 
-async def _ask(llm: LanguageModelSettings, store: StoreSettings) -> None:
+async def ask_once(llm: LanguageModelSettings, store: StoreSettings) -> RawReply | None:
+    """Return a model's reply to one small request, None where its server is busy or slow.
+
+    Raises:
+        LanguageModelError: Its server is away, or refuses all requests.
+    """
     model = build_model(llm.model_copy(update={"max_retries": 0}), journal_ledger(store, llm))
     try:
-        await model.check_answer()
+        return await model.check_answer()
     finally:
         await model.close()
 

@@ -57,7 +57,6 @@ def _environment(settings: Settings) -> dict[str, str]:
         "COSQA_ANNOTATION__CONFIGURATION": settings.annotation.configuration,
         "COSQA_ANNOTATION__GOLD_QUESTIONS": str(settings.annotation.gold_questions),
         "COSQA_STORE__LOCK_TIMEOUT_S": "120",
-        "PREFECT_API_TLS_INSECURE_SKIP_VERIFY": "true",
     }
 
 

@@ -12,7 +12,7 @@ from infra.errors import SourceError
 from infra.records import Code, ExecutionResult, GivenVote
 from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem, final_labels, people_figures
-from infra.store.votes import record_votes
+from infra.store.votes import load_votes, record_votes
 from tests.tasks.stages.generate.world import CODES, QUERIES, judged_store
 
 ITEMS = tuple(
@@ -99,16 +99,16 @@ def test_a_preference_shows_the_rival_first_where_it_was_swapped(database: Datab
     assert [code.text for code in shown[2].codes] == [CODES[0].text, CODES[1].text]
 
 
-def test_others_labels_are_readable_when_both_are_done_and_not_before(database: Database) -> None:
+def test_labels_are_readable_once_their_annotator_is_done(database: Database) -> None:
     samples.assign(database, SAMPLE, "ann")
     samples.assign(database, SAMPLE, "bob")
     samples.assign(database, SAMPLE, "third", [2])
     say(database, *(vote(number, "ann") for number in (1, 2, 3)), vote(1, "bob"), vote(2, "bob"))
 
-    def readers(name: str) -> set[str]:
-        return {item.annotator for item in samples.readable_votes(database, SAMPLE, name)}
+    def readable() -> set[str]:
+        return {item.annotator for item in samples.readable_votes(database, SAMPLE)}
 
-    assert [readers(name) for name in ("ann", "bob", "third")] == [{"ann"}, {"bob"}, set()]
+    assert readable() == {"ann"}
     done = {
         one.annotator: (one.blind, one.is_done)
         for one in samples.progress(database, SAMPLE.sample_id)
@@ -116,11 +116,9 @@ def test_others_labels_are_readable_when_both_are_done_and_not_before(database: 
     assert done == {"ann": (3, True), "bob": (2, False), "third": (0, False)}
     say(database, vote(3, "bob", relevance=None))
     say(database, vote(1, "third"))  # which it was not given
-    assert [readers(name) for name in ("ann", "bob", "third")] == [
-        {"ann", "bob"}, {"ann", "bob"}, {"third"},
-    ]  # fmt: skip
+    assert readable() == {"ann", "bob"}
     say(database, vote(2, "third"), vote(2, "ann", phase="revised", relevance=0.0))
-    assert readers("third") == {"ann", "bob", "third"}
+    assert readable() == {"ann", "bob", "third"}
     assert [(one.blind, one.revised) for one in samples.progress(database, SAMPLE.sample_id)] == [
         (3, 1),
         (3, 0),
@@ -140,13 +138,13 @@ def test_what_was_said_blind_stays_beside_its_revision_and_is_not_changed(
         say(database, revised)
     say(database, blind)
     say(database, revised)
-    own = samples.readable_votes(database, SAMPLE, "ann")
+    own = load_votes(database, SAMPLE.origin)
     assert own == [blind, revised]
     say(database, blind.model_copy(update={"note": "typed again"}))
     with pytest.raises(SourceError, match="'ann' has seen the evidence: the blind label stands"):
         say(database, blind.model_copy(update={"relevance": 0.0}))
     say(database, revised.model_copy(update={"relevance": None}))
-    own = samples.readable_votes(database, SAMPLE, "ann")
+    own = load_votes(database, SAMPLE.origin)
     assert {(item.phase, item.relevance) for item in own} == {("blind", 1.0), ("revised", None)}
 
 

@@ -108,11 +108,6 @@ class _HasState:
         self.value = 1
 
 
-class _Persistent(pickle.Pickler):
-    def persistent_id(self, obj: object) -> object:
-        return "somewhere" if obj == "x" else None
-
-
 def hostile(canary: Path) -> dict[str, bytes]:
     """Return pickles that would write a file if anything of them were run."""
     command = f"touch {canary}".encode()

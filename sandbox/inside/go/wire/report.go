@@ -8,7 +8,7 @@ import (
 
 var weights = map[string]int{"raised": 1, "assertion_failed": 2, "import_error": 3}
 
-// Report is what a process with a token says of a program, in the form that `reports.py` reads.
+// Report is what a process with a token says of a program, in the form that `processes.py` reads.
 type Report struct {
 	Tests, Asserts, Calls int64
 	signs, told, gravest  string
