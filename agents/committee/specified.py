@@ -30,7 +30,7 @@ from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.stubs import functions_of
 from agents.gates.validator import OracleValidator
 from agents.llm.structured_output import Reply, read
-from agents.roles.base import Agent
+from agents.roles import Agent
 from agents.roles.specify import (
     ClaimReading,
     DemandedValue,

@@ -236,7 +236,7 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], No
         def text(name: str, *language: str) -> str:
             return system_text(name, *language) + added.get(TEXTS.get(name, name), "")
 
-        for module in ("agents.committee.recipe", "agents.roles.base"):
+        for module in ("agents.committee.recipe", "agents.roles"):
             monkeypatch.setattr(f"{module}.system_text", text)
 
     return change
