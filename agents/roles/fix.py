@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Literal
 
 from agents.evidence import Draft, missing_requirement
-from agents.gates.gates import Gate
+from agents.gates import Gate
 from agents.gates.outcomes import handler_lines
 from agents.gates.static_checks import faults_of
 from agents.gates.stubs import PYTHON_STUBS
