@@ -16,6 +16,7 @@ from infra.store.browsing import (
     ListedPair,
     Order,
     Scored,
+    Snapshot,
     Wanted,
     facet_values,
     find_pair,
@@ -29,7 +30,6 @@ from infra.store.browsing import (
     scores_of_queries,
 )
 from infra.store.corpus import functions_of, texts_of
-from infra.store.snapshot import Snapshot
 from tasks.reports.evidence import code_facts, judgement_blocks
 from tasks.reports.figures import Dot, dots_figure
 from tasks.reports.labels import shape_figures
