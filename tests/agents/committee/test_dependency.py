@@ -25,14 +25,7 @@ from agents.roles.judge import Arbiter
 from agents.roles.specify import SpecifiedScreening
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of, mark_of
-from infra.records import (
-    Annotation,
-    Code,
-    ExecutionResult,
-    LanguageModelCall,
-    Pair,
-    Query,
-)
+from infra.records import Annotation, Code, ExecutionResult, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     GateSettings,

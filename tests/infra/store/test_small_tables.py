@@ -24,11 +24,7 @@ from infra.identity import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, annotations, candidates, corpus, open_database
-from infra.store.benchmarks import (
-    Published,
-    only_benchmark,
-    record_benchmark,
-)
+from infra.store.benchmarks import Published, only_benchmark, record_benchmark
 from infra.store.corpus import insert_texts
 from infra.store.database import TempTable
 from tests.fakes.stores import empty_store
