@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from infra.languages.python import joined
 from infra.records import ExecutionResult, OracleReport, Record, RepairStep
-from sandbox.packages.resolve import distribution_for
+from sandbox.packages import distribution_for
 
 _LONGEST_FAULT = 300  # characters on an installation
 

@@ -1,5 +1,7 @@
 """Files and folders: whole writing, full disks, links that lead outside, and locks.
 
+What a command writes for its user is written all or none (`write_outputs`).
+
 A link in a folder that others may have written is followed where it leads to a place in the same
 folder. One that leads outside would bring files in that the folder's author does not have, under
 the folder's name and licence: it is named.
@@ -14,11 +16,16 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
 
-from infra.errors import DiskFullError
+from infra.errors import DiskFullError, SettingsError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Of a path that leads to nothing outside the folder that it is taken from.
 BELOW = r"^[^/\x00]*[^/.\x00][^/\x00]*(/[^/\x00]*[^/.\x00][^/\x00]*)*$"
@@ -140,3 +147,45 @@ def locked(file: Path, *, wait: bool = True) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)  # and with it the lock
+
+
+def require_writable(file: Path) -> None:
+    """Refuse a file that cannot be written later, when what it is to hold was paid for.
+
+    Its folder is made where it lacks, and written to.
+
+    Raises:
+        SettingsError: It cannot be written, or is something else than a file.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name[:100]}.", suffix=".partial"):
+            problem = "it is no file" if file.exists() and not file.is_file() else ""
+    except (OSError, ValueError) as error:
+        problem = str(error)
+    if problem:
+        raise SettingsError(f"--output {file} cannot be written ({problem}): choose another file")
+
+
+def write_outputs(folder: Path, files: Mapping[str, "str | pa.Table"]) -> None:
+    """Write texts, and tables as Parquet, into a folder, in the place of older ones.
+
+    Args:
+        folder: Is made where it lacks; other files in it stay.
+        files: Name → content.
+
+    Raises:
+        DiskFullError: The disk is full; all older files are as they were.
+        SettingsError: A folder has the name of a file; likewise.
+    """
+    if taken := [folder / name for name in files if (folder / name).is_dir()]:
+        raise SettingsError(f"{taken[0]} is a folder, where a file is to be written: move it away")
+    with space_on(folder, OTHER_OUTPUT), ExitStack() as written:
+        for name, content in files.items():
+            partial = written.enter_context(atomic_write(folder / name))
+            if isinstance(content, str):
+                partial.write_text(content, encoding="utf-8")
+            else:
+                from pyarrow import parquet  # noqa: PLC0415 - most who write files load no Arrow
+
+                parquet.write_table(content, partial)

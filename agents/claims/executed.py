@@ -12,7 +12,7 @@ from typing import NamedTuple
 from agents.claims.adapter import CallAdapter
 from agents.claims.languages import GoCalls, JavaScriptCalls
 from agents.claims.program import PythonCalls
-from agents.gates.gates import ProgramRules
+from agents.gates import ProgramRules
 from agents.gates.outcomes import PythonRules
 from agents.gates.syntax_tree_rules import GO, JAVASCRIPT
 

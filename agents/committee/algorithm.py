@@ -17,7 +17,7 @@ from agents.llm.client import LanguageModel
 from agents.llm.ledger import Ledger
 from agents.llm.prompt import fence, shorten
 from agents.llm.recorded import RecordedReplies
-from agents.roles.base import Judgement
+from agents.roles import Judgement
 from agents.roles.judge import QueryArbiter, is_confirmed
 from agents.roles.read import Screener, Screening, Simulator, StepwiseJudgement
 from agents.roles.specify import (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agents.roles.base import Agent
+from agents.roles import Agent
 from agents.roles.fix import CommandFixer, Fixer
 from agents.roles.judge import Arbiter, GatedArbiter, QueryArbiter
 from agents.roles.read import ExactJudge, HalfJudge, Screener, Simulator

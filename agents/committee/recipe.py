@@ -7,12 +7,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from agents.committee.configurations import (
-    ALGORITHM,
-    CONFIGURATIONS,
-    AgentType,
-    configuration_of,
-)
+from agents.committee.configurations import ALGORITHM, CONFIGURATIONS, AgentType, configuration_of
 from agents.llm.prompt import system_text
 from agents.llm.recorded import recording
 from agents.roles.read import Screener

@@ -25,12 +25,12 @@ from agents.claims.program import TEST, ClaimRun, claim_runs
 from agents.committee.tester import PairRunner
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, installation_fault
-from agents.gates.gates import reason_of
+from agents.gates import reason_of
 from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.stubs import functions_of
 from agents.gates.validator import OracleValidator
 from agents.llm.structured_output import Reply, read
-from agents.roles.base import Agent
+from agents.roles import Agent
 from agents.roles.specify import (
     ClaimReading,
     DemandedValue,

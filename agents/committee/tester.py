@@ -14,7 +14,7 @@ from agents.evidence import (
     missing_requirement,
     was_executed,
 )
-from agents.gates.gates import can_be_improved, reason_of
+from agents.gates import can_be_improved, reason_of
 from agents.gates.validator import OracleValidator
 from agents.roles.fix import CommandFixer, Fixer, install, run_commands
 from agents.roles.write import BlindWriter

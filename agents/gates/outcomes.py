@@ -9,9 +9,9 @@ import re
 from pathlib import PurePosixPath
 
 from agents.evidence import RunOutcome
+from agents.gates import FailureClassifier, ProgramRules
 from agents.gates.argument_expectations import expects_by_arguments
 from agents.gates.exception_handlers import exception_handlers
-from agents.gates.gates import FailureClassifier, ProgramRules
 from agents.gates.missing_dependencies import is_missing_dependency
 from agents.gates.static_checks import (
     demands_emptiness,

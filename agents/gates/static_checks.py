@@ -8,8 +8,8 @@ name is called too. A function that calls the code may use the code's name for n
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from agents.gates import Gate
 from agents.gates.exception_handlers import arguments_of, hidden_failure_in
-from agents.gates.gates import Gate
 from infra.languages.python import (
     SELF_STUB,
     UNREADABLE,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
-from agents.gates.gates import StubRules
+from agents.gates import StubRules
 from infra.languages.javascript import GLOBALS, MODULES, JavaScript, bound_in
 from infra.languages.python import (
     SELF_STUB,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from agents.evidence import RunOutcome
+from agents.gates import FailureClassifier, Gate, ProgramRules, StubRules
 from agents.gates.argument_expectations import expects
-from agents.gates.gates import FailureClassifier, Gate, ProgramRules, StubRules
 from agents.gates.program_trees import GoProgram, JavaScriptProgram, SyntaxTreeProgram
 from agents.gates.stubs import ScriptStubs
 from infra.languages.go import Go

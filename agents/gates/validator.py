@@ -7,7 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from agents.evidence import Draft, RunEvidence, evidence_of
-from agents.gates.gates import Gate, ProgramRules
+from agents.gates import Gate, ProgramRules
 from infra.errors import MachineBusyError
 from infra.identity import mark
 from infra.languages import Language, Mutant

@@ -18,14 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from agents.llm.price_list import prices_of, provider_of
-from agents.llm.reply import (
-    TOO_LONG,
-    RawReply,
-    bounded,
-    completion_of,
-    plausible_count,
-    status_of,
-)
+from agents.llm.reply import TOO_LONG, RawReply, bounded, completion_of, plausible_count, status_of
 from agents.llm.retry import PromptFault, request_error
 from infra.settings import LanguageModelSettings
 

@@ -5,13 +5,13 @@ from collections import Counter
 from typing import Literal
 
 from agents.evidence import Draft, missing_requirement
-from agents.gates.gates import Gate
+from agents.gates import Gate
 from agents.gates.outcomes import handler_lines
 from agents.gates.static_checks import faults_of
 from agents.gates.stubs import PYTHON_STUBS
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, stub_section, undefined_section
+from agents.roles import Agent, stub_section, undefined_section
 from infra.languages.python import assertions_of, import_statements, joined, with_imports
 from infra.records import ExecutionResult, Pair
 from sandbox.base import Box

@@ -6,10 +6,10 @@ from typing import Any
 
 from agents.claims.executed import rules_of
 from agents.evidence import Attempt, RunEvidence, RunOutcome, installation_fault
-from agents.gates.gates import reason_of
+from agents.gates import reason_of
 from agents.gates.outcomes import handler_lines
 from agents.llm.prompt import fence, pair_section, shorten
-from agents.roles.base import Agent, Judgement, stub_section
+from agents.roles import Agent, Judgement, stub_section
 from infra.records import ExecutionResult, Pair
 
 _LONGEST_REPORT = 8_000  # characters of its texts

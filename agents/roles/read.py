@@ -5,7 +5,7 @@ from typing import Literal
 from agents.evidence import Draft
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply
-from agents.roles.base import Agent, stub_section
+from agents.roles import Agent, stub_section
 from infra.records import ExecutionResult, Pair
 
 _LONGEST_MESSAGE = 10_000  # characters that a result holds

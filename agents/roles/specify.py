@@ -8,7 +8,7 @@ from agents.claims.executed import rules_of
 from agents.claims.program import ClaimRun
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Lines, Reply, Sentences
-from agents.roles.base import Agent, Judgement, stub_section, undefined_names_section
+from agents.roles import Agent, Judgement, stub_section, undefined_names_section
 from infra.errors import ReplyCutError, UnreadableReplyError
 from infra.records import Pair, Query, Record
 

@@ -11,7 +11,7 @@ from agents.evidence import Draft
 from agents.llm.client import Model
 from agents.llm.prompt import fence, pair_section, shorten
 from agents.llm.structured_output import Reply, Sentences
-from agents.roles.base import Agent, stub_section, undefined_names_section, undefined_section
+from agents.roles import Agent, stub_section, undefined_names_section, undefined_section
 from infra.languages import Language
 from infra.languages.python import joined
 from infra.records import Pair, Query

@@ -512,7 +512,7 @@ def compare_annotators(
     same model and configuration are taken from the store.
     """
     settings = settings_of(compare_annotators, locals())
-    from infra.outputs import require_writable, write_outputs
+    from infra.files import require_writable, write_outputs
     from infra.subsets import Draw
     from tasks.inputs.pairs import read_truth
     from tasks.runtime.checked import check

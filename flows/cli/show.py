@@ -12,7 +12,7 @@ from infra.registry import Registry
 from infra.settings import CONFIGURATION_SUMMARIES, Settings, StoreSettings
 from infra.settings.presets import load_preset, preset_names
 from infra.settings.reference import settings_reference
-from infra.store import annotations, open_database, recipes
+from infra.store import annotations, open_database
 from infra.store.annotations import find_judged, judged_beside
 from infra.store.corpus import functions_of
 from infra.store.database import require_store
@@ -105,7 +105,7 @@ def pair(store: StoreSettings, query: str, code: str) -> None:
         print_document(Document("", [code_facts(functions_of(database, key.code_id))]))
     for _, recipe_id in judged:
         for annotation in annotations.load_annotations(database, recipe_id, [key]):
-            model = recipes.model_of(recipes.load_recipe(database, recipe_id))
+            model = annotations.model_of(annotations.load_recipe(database, recipe_id))
             label = "" if annotation.label is None else f" {annotation.label}"
             path, support = format_words(annotation.path), format_words(annotation.support)
             say(

@@ -43,11 +43,11 @@ from infra.settings.origins import (
     PREFIX,
     EnvironmentSource,
     check_directions,
+    problem_line,
     read_toml,
     refuse_wrong_variables,
 )
 from infra.settings.presets import PresetSource
-from infra.settings.problems import problem_line
 from infra.settings.section import Section
 from infra.settings.sections import (
     EstimationSettings,

@@ -1,4 +1,7 @@
-"""Tables of the annotate stage: annotations with their model calls and executions."""
+"""Tables of the annotate stage: annotations with their model calls and executions, and recipes.
+
+A recipe is everything that could change a label of the agents; when it was in use is stored too.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,12 +11,13 @@ import duckdb
 
 from infra.errors import StoreError
 from infra.identity import PairKey, RecipeId
-from infra.records import Annotation, Code, Execution, GivenVote, Pair, Query
+from infra.records import Annotation, Code, Execution, GivenVote, Pair, Query, Record
 from infra.store.corpus import insert_texts
 from infra.store.database import Database, Transaction, statements_beside
 from infra.store.votes import record_votes
 
 PAIR = ("query_id", "code_id", "recipe_id")
+RecipeBody = Mapping[str, object]
 _Key = tuple[str, str, str]
 _FILE_FAULTS = (duckdb.OperationalError, duckdb.InternalError, duckdb.FatalException)
 _SQL = statements_beside(__file__)
@@ -261,3 +265,87 @@ def judged_beside(database: Database, key: PairKey) -> list[PairKey | None]:
     """Return the judged pairs before and after one: by query, then by rank."""
     [neighbours] = database.rows(_SQL["neighbours"], [*key])
     return [PairKey(*one) if one else None for one in neighbours]
+
+
+class StoredRecipe(Record):
+    """A stored recipe.
+
+    Attributes:
+        recipe_id: Its id; of several labelling rounds that of the first.
+        model: Its model.
+        rounds: The ids of all labelling rounds that were in use together, in order.
+    """
+
+    recipe_id: RecipeId
+    model: str
+    rounds: tuple[RecipeId, ...]
+
+
+def record_recipes(
+    database: Database,
+    bodies: Mapping[RecipeId, RecipeBody],
+    used_on: str | None = None,
+) -> None:
+    """Store recipes once.
+
+    Args:
+        database: The store.
+        bodies: Id → body, of all labelling rounds in order.
+        used_on: The collection whose pairs they judge from now on, together, which is stored with
+            the time: labels by the recipes last used stand before others. None where they judge
+            something else.
+    """
+    rows = [
+        {"recipe_id": recipe_id, "body": json.dumps(body, sort_keys=True)}
+        for recipe_id, body in bodies.items()
+    ]
+    with database.transaction() as tx:
+        tx.insert("recipes", rows, on_conflict="ignore")
+        if used_on is None:
+            return
+        rounds = list(bodies)
+        # A clock may have been set back: the last use has the latest time all the same.
+        tx.execute(
+            "INSERT INTO recipe_uses SELECT ?, ?, greatest(now(), coalesce("
+            "max(used_at) + INTERVAL 1 microsecond, now())) FROM recipe_uses",
+            [used_on, rounds],
+        )
+        tx.execute(
+            "DELETE FROM recipe_uses WHERE collection = ? AND rounds = ? "
+            "AND used_at < (SELECT max(used_at) FROM recipe_uses)",
+            [used_on, rounds],
+        )
+
+
+def load_recipe(database: Database, recipe_id: RecipeId) -> dict[str, object]:
+    """Return a recipe's body."""
+    [body] = database.column("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])
+    loaded: dict[str, object] = json.loads(body)
+    return loaded
+
+
+def model_of(body: RecipeBody) -> str:
+    """Return the model of a recipe, "" where it has none."""
+    model = body.get("model")
+    return str(model.get("model", "")) if isinstance(model, dict) else ""
+
+
+def load_recipes(database: Database) -> dict[RecipeId, RecipeBody]:
+    """Return recipe → body of all stored recipes."""
+    rows = database.rows("SELECT recipe_id, body FROM recipes")
+    return {recipe_id: json.loads(body) for recipe_id, body in rows}
+
+
+def used_recipes(database: Database, collection: str) -> list[StoredRecipe]:
+    """Return the recipes that were in use on a collection, the last one first.
+
+    A run that finds nothing left to judge uses its recipe too: a user who returns to former
+    settings expects their labels.
+    """
+    return database.records(
+        StoredRecipe,
+        "SELECT rounds[1] AS recipe_id, body->>'$.model.model' AS model, rounds "
+        "FROM recipe_uses JOIN recipes ON recipe_id = rounds[1] "
+        "WHERE collection = ? ORDER BY used_at DESC",
+        [collection],
+    )

@@ -1,13 +1,21 @@
-"""Queries of pages over a `Snapshot`: its pairs in one table, and the scores of methods.
+"""The store as pages read it: a copy of its database, or of an exported folder, with its queries.
+
+A writer locks out all readers of a DuckDB file, so pages do not ask it. A `Snapshot` is a
+`Database` whose transactions read its own copy: all functions of this folder take it. The copy of a
+store has no name on the disk once it is open, so that it is gone with its process.
 
 `index_pairs` makes the table ``pairs`` in the snapshot's memory, a row for each pair with what
 lists show, filter and sort by; pages read it in milliseconds.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Literal, NamedTuple
 
 import duckdb
@@ -16,11 +24,19 @@ import pyarrow as pa
 from infra.errors import PublishError
 from infra.identity import BenchmarkId, CodeId, PairKey, QueryId, RecipeId, SampleId
 from infra.records import GivenVote, Record
-from infra.store.database import Parameters, Queries, Transaction, statements_beside
+from infra.settings import StoreSettings
+from infra.store.database import Database, Parameters, Queries, Transaction, statements_beside
+from infra.store.database_file import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    DatabaseFile,
+    State,
+    quoted,
+    require_version,
+)
 from infra.store.figures import shape_of
 from infra.store.labels import CurrentLabels, define_macros
 from infra.store.samples import progress
-from infra.store.snapshot import Snapshot
 from infra.store.votes import votes_on
 from infra.summaries import LabelShape
 
@@ -30,8 +46,75 @@ _COLUMNS = {"label": "grade"}
 SORTS: Mapping[str, str] = {"query": "number", "slowest": "-seconds", "dearest": "-cost"}
 PAGE = 50
 _TITLE = 160  # characters of a code's first line
+_COPY = "cosqa"  # the name of the copy within the connection
+_MEMORY_MB = 2_000
 
 _SQL = statements_beside(__file__)
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot(Database):
+    """The database as it was at one moment; its transactions wait for nobody.
+
+    Attributes:
+        connection: The connection whose cursors read it.
+        state: That of the store's files when they were copied.
+        taken_at: A moment before which all commits are in it.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    state: State = ()
+    taken_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """Yield a transaction of the copy; temporary tables end with it."""
+        with closing(self.connection.cursor()) as cursor:
+            cursor.execute(f"USE {_COPY}")
+            yield Transaction(cursor)
+
+    def is_current(self) -> bool:
+        """Return True if nothing was committed since the copy was taken."""
+        return self.file.state() == self.state
+
+
+def take_snapshot(settings: StoreSettings) -> Snapshot:
+    """Return a copy of a store's database; writers wait while its bytes are copied.
+
+    Raises:
+        StoreLockedError: Another process had it open for longer than ``lock_timeout_s``.
+        StoreError: The file is no store of this program.
+        StoreVersionError: It has another schema version.
+    """
+    file = DatabaseFile(settings)
+    with TemporaryDirectory(dir=settings.folder, prefix="browse-") as folder:
+        copy = Path(folder) / file.path.name
+        state, taken_at = file.state(), datetime.now(UTC)
+        file.copy_bytes_to(copy)
+        connection = _connection(settings.folder)
+        connection.execute(f"ATTACH {quoted(copy)} AS {_COPY} (TYPE duckdb, READ_ONLY)")
+        with closing(connection.cursor()) as cursor:
+            cursor.execute(f"USE {_COPY}")
+            store_id = require_version(cursor, file.path)
+    return Snapshot(settings, store_id, connection, state, taken_at)
+
+
+def empty_snapshot(folder: Path) -> Snapshot:
+    """Return a database in memory without rows, to be filled from an exported folder."""
+    connection = _connection(Path(gettempdir()))
+    connection.execute(f"ATTACH ':memory:' AS {_COPY}")
+    connection.execute(f"USE {_COPY}")
+    connection.execute(SCHEMA.read_text(encoding="utf-8"))
+    connection.execute("INSERT INTO meta VALUES (?, '')", [SCHEMA_VERSION])
+    return Snapshot(StoreSettings(folder=folder), "", connection)
+
+
+def _connection(folder: Path) -> duckdb.DuckDBPyConnection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{_MEMORY_MB}MB",
+        "temp_directory": str(folder / "browse.tmp"),
+    }
+    return duckdb.connect(":memory:", config=config)
 
 
 def index_pairs(snapshot: Snapshot, labels: Sequence[CurrentLabels]) -> None:

@@ -42,11 +42,7 @@ from sandbox.inside.run_tests import (
     program_runner,
     run_tests,
 )
-from sandbox.inside.seccomp import (
-    file_unsharer,
-    hide_process,
-    restrict_system_calls,
-)
+from sandbox.inside.seccomp import file_unsharer, hide_process, restrict_system_calls
 
 TYPE_CHECKING = False  # see `sandbox.inside`
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from infra.errors import CosqaError, SandboxError, StoreLockedError
-from infra.store.snapshot import Snapshot
+from infra.store.browsing import Snapshot
 from tasks.browse.guard import Guard
 from tasks.browse.holders import HeldError
 from tasks.browse.labelling import FormError, Labelling

@@ -20,9 +20,8 @@ from infra.identity import PairKey
 from infra.records import Difficulty, ExecutionResult, GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples
-from infra.store.browsing import find_pair
+from infra.store.browsing import Snapshot, find_pair
 from infra.store.samples import ShownItem
-from infra.store.snapshot import Snapshot
 from infra.store.votes import record_votes
 from tasks.browse.holders import HeldError, Holders, Place, SampleState, labels_under, read_state
 from tasks.browse.pages import NoSuchPageError, Page, Parameters, evidence_of

@@ -10,8 +10,16 @@ import pyarrow.parquet as pq
 from infra.errors import CosqaError, PublishError, SettingsError
 from infra.settings import StoreSettings
 from infra.store import candidates
-from infra.store.browsing import Wanted, facet_values, find_pairs, index_exported, index_pairs
-from infra.store.snapshot import Snapshot, empty_snapshot, take_snapshot
+from infra.store.browsing import (
+    Snapshot,
+    Wanted,
+    empty_snapshot,
+    facet_values,
+    find_pairs,
+    index_exported,
+    index_pairs,
+    take_snapshot,
+)
 from tasks.benchmarks import columns_of
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.browse.pages import pair_page, query_page

@@ -9,13 +9,14 @@ from typing import Any, get_args
 
 from infra.errors import CosqaError
 from infra.identity import BenchmarkId, CodeId, PairKey, QueryId
-from infra.store import annotations, recipes
+from infra.store import annotations
 from infra.store.browsing import (
     FACETS,
     SORTS,
     ListedPair,
     Order,
     Scored,
+    Snapshot,
     Wanted,
     facet_values,
     find_pair,
@@ -29,7 +30,6 @@ from infra.store.browsing import (
     scores_of_queries,
 )
 from infra.store.corpus import functions_of, texts_of
-from infra.store.snapshot import Snapshot
 from tasks.reports.evidence import code_facts, judgement_blocks
 from tasks.reports.figures import Dot, dots_figure
 from tasks.reports.labels import shape_figures
@@ -117,7 +117,7 @@ def evidence_of(snapshot: Snapshot, pair: ListedPair) -> list[dict[str, Any]]:
     ids = recipes_of_pair(snapshot, pair.key)
     for recipe_id in sorted(ids[:_MOST_RECIPES], key=lambda recipe: recipe != pair.recipe):
         for one in annotations.load_annotations(snapshot, recipe_id, [pair.key]):
-            model = recipes.model_of(recipes.load_bodies(snapshot).get(recipe_id, {}))
+            model = annotations.model_of(annotations.load_recipes(snapshot).get(recipe_id, {}))
             blocks = [*judgement_blocks(one, specified_part(one))]
             found.append({"one": one, "model": model, "blocks": blocks})
     return found

@@ -14,7 +14,7 @@ from jinja2 import Environment
 
 import tasks.reports
 from infra.identity import mark_of
-from infra.store.snapshot import Snapshot
+from infra.store.browsing import Snapshot
 from tasks.benchmarks.writer import atomic_folder
 from tasks.browse.pages import PAGES, Page
 from tasks.reports.render import environment

@@ -7,6 +7,6 @@ of one ``training`` and of a study of several its own; of other studies ``study`
 KAPE ``kape``.
 
 To add one, write its file here, and a stage that reads the store and writes the page by
-`tasks.reports.render.html_page` and `infra.outputs.write_outputs`, as `tasks.stages.diff` does; the
+`tasks.reports.render.html_page` and `infra.files.write_outputs`, as `tasks.stages.diff` does; the
 flow or command that calls the stage prints the same document by `flows.cli.output.print_document`.
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from infra.outputs import write_outputs
+from infra.files import write_outputs
 from tasks.reports.document import Document
 from tasks.reports.render import html_page, markdown_page
 

@@ -19,7 +19,7 @@ from infra.errors import CosqaError, GoldQuestionError
 from infra.identity import PairKey
 from infra.records import Annotation, GivenVote, Pair
 from infra.settings import Settings
-from infra.store import annotations, open_database, recipes
+from infra.store import annotations, open_database
 from infra.text import words
 from tasks.reports.text import format_cost, format_duration
 from tasks.runtime.checked import check
@@ -57,7 +57,7 @@ def check_judge(
     pairs = [question.pair for question in questions]
     database = open_database(settings.store)
     body = recipe_of(settings.committee, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body})
+    annotations.record_recipes(database, {recipe.recipe_id: body})
     annotations.record_pairs(database, pairs, list(known.values()))
     limit_s = None if _is_quick(settings) else _FIRST_S
     judged, asked, at_once, started = list[Annotation](), 0, 1, time.monotonic()

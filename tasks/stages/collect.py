@@ -2,8 +2,8 @@
 
 from infra.collected import StoredCollection
 from infra.errors import StoreError, StoreLockedError
+from infra.files import write_outputs
 from infra.identity import digest, mark, mark_of, program_digest
-from infra.outputs import write_outputs
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
 from tasks.reports.text import counted, tally

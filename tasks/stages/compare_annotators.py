@@ -28,7 +28,7 @@ from infra.settings import (
     Configuration,
     StoreSettings,
 )
-from infra.store import annotations, open_database, recipes
+from infra.store import annotations, open_database
 from infra.subsets import Draw, batched
 from tasks.inputs.pairs import TruePair, read_truth
 from tasks.reports.document import Block, Document, KeyValues, Table
@@ -160,7 +160,7 @@ def annotate_in_process(
     bar = bar or Progress("pairs judged", None)
     database = open_database(store)
     body = recipe_of(committee, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body})
+    annotations.record_recipes(database, {recipe.recipe_id: body})
     done = annotations.finished_pairs(database, recipe.recipe_id)
     pending = [pair for pair in pairs if pair.key not in done]
     bar.done = len(pairs) - len(pending)

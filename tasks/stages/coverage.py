@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from agents.committee.recipe import criterion_of, dependency_of
 from infra.identity import RecipeId, SearchId
 from infra.records import Criterion
-from infra.store import Database, recipes
+from infra.store import Database, annotations
+from infra.store.annotations import RecipeBody, StoredRecipe
 from infra.store.labels import Coverage, CurrentLabels, JudgedBy, judged_by
-from infra.store.recipes import Body, StoredRecipe
 
-Bodies = Mapping[RecipeId, Body]
+Bodies = Mapping[RecipeId, RecipeBody]
 Rounds = Sequence[RecipeId]  # the recipes of all labelling rounds that were in use together
 
 
@@ -24,9 +24,9 @@ def labels_by(
 
     ``more`` has the bodies of recipes that may not be stored.
     """
-    bodies = {**recipes.load_bodies(database), **(more or {})}
+    bodies = {**annotations.load_recipes(database), **(more or {})}
     sets = [tuple(rounds)]
-    for recipe in recipes.used_recipes(database, collection):
+    for recipe in annotations.used_recipes(database, collection):
         if recipe.rounds in sets:
             continue
         # Their labels answer one question.
@@ -53,8 +53,8 @@ def last_recipe(
     judged = judged_by(database, collection, search_ids)
     if not judged:
         return None
-    bodies = recipes.load_bodies(database)
-    used = recipes.used_recipes(database, collection)
+    bodies = annotations.load_recipes(database)
+    used = annotations.used_recipes(database, collection)
     counts = (
         recipe
         for recipe in used

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prefect.artifacts import create_markdown_artifact
 
-from infra.outputs import write_outputs
+from infra.files import write_outputs
 from infra.records import Record
 from infra.settings import EvaluationSettings, PublishSettings
 from tasks.benchmarks import qrels_of

@@ -10,9 +10,9 @@ from infra.collected import StoredCollection
 from infra.identity import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Code, Criterion, Label, Query, Record
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, candidates, corpus, recipes
+from infra.store import Database, annotations, candidates, corpus
+from infra.store.annotations import StoredRecipe
 from infra.store.labels import CurrentLabels, Decided, decide_labels
-from infra.store.recipes import StoredRecipe
 from infra.store.samples import FinalLabel, final_labels
 from tasks.benchmarks import (
     Benchmark,
@@ -139,7 +139,7 @@ def require_trusted(database: Database, labels: CurrentLabels, gold_limit: float
         for origin, recipe in labels.origins.items()
         if (held := held_labels(
             database, _rounds_of(labels, recipe), gold_limit,
-            recipes.model_of(recipes.load_recipe(database, recipe)),
+            annotations.model_of(annotations.load_recipe(database, recipe)),
         ))
     }  # fmt: skip
     if failed:
@@ -178,7 +178,7 @@ def _labelled_by_agents(
 ) -> Benchmark:
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
     rounds, collection = current.sets[0], labels.collection.name
-    recipe = recipes.load_recipe(database, rounds[0])
+    recipe = annotations.load_recipe(database, rounds[0])
     judged = decide_labels(database, current)
     if settings.labels != "agents":
         people = _labels_of_people(database, collection, criterion_of(recipe), judged.labels)
@@ -260,7 +260,7 @@ def label_recipes(
         LabelRecipe(
             origin=origin,
             recipe_id=giver[origin],
-            body=recipes.load_recipe(database, giver[origin]),
+            body=annotations.load_recipe(database, giver[origin]),
             gold=stored_gold_counts(database, _rounds_of(labels, giver[origin])),
         )
         for origin in sorted(pc.unique(origins).to_pylist())

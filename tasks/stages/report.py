@@ -8,10 +8,10 @@ import pyarrow.compute as pc
 from agents.roles.read import Screener
 from infra.records import Record
 from infra.store import Database, benchmarks, corpus
+from infra.store.annotations import load_recipe, model_of
 from infra.store.benchmarks import Published
 from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import CurrentLabels
-from infra.store.recipes import load_recipe, model_of
 from tasks.benchmarks import read_manifest
 from tasks.inputs.tables import read_table
 from tasks.metrics import STANDARD

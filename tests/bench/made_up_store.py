@@ -38,7 +38,7 @@ from infra.settings import (
     SourceSettings,
     StoreSettings,
 )
-from infra.store import Database, candidates, corpus, open_database, recipes, vectors
+from infra.store import Database, annotations, candidates, corpus, open_database, vectors
 from infra.store.database import Transaction
 from infra.subsets import batched
 from tasks.runtime.input_checks import with_named_encoders
@@ -207,7 +207,7 @@ def make_store(folder: Path, scale: float = 1.0) -> Settings:
     candidates.record_search(database, search, COLLECTION, settings.search.encoders, TOP)
     body = recipe_of(settings.committee, "")
     recipe = RecipeId(mark_of(body))
-    recipes.record_recipes(database, {recipe: body}, used_on=COLLECTION)
+    annotations.record_recipes(database, {recipe: body}, used_on=COLLECTION)
     known = {
         "top": TOP, "collection": COLLECTION, "codes": sizes.codes, "search": search,
         "encoder": ENCODER, "recipe": recipe, "oracle": _ORACLE, "details": _DETAILS,

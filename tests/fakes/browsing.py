@@ -17,7 +17,7 @@ from infra.records import (
     Pair,
     Query,
 )
-from infra.store import Database, annotations, recipes
+from infra.store import Database, annotations
 from tasks.browse.app import SnapshotSource, browse_app
 from tasks.browse.guard import Guard
 from tasks.browse.opened import StoreSnapshots
@@ -55,7 +55,7 @@ def _judge(database: Database, texts: tuple[str, ...]) -> None:
     pairs = pairs_of(texts)
     annotations.record_pairs(database, pairs)
     recipe = RecipeId("r" * 20)
-    recipes.record_recipes(database, {recipe: {"model": {"model": f"maker/{texts[0][:200]}"}}})
+    annotations.record_recipes(database, {recipe: {"model": {"model": f"maker/{texts[0][:200]}"}}})
     found = [judged(pair, recipe, text) for pair, text in zip(pairs, texts, strict=True)]
     annotations.add_annotations(database, found)
 

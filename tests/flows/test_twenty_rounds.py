@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from prefect.logging import disable_run_logger
 
-from agents import journal_ledger
+from agents import journal_ledger, roles
 from agents.committee import recipe as recipes_of_agents
 from agents.llm.prompt import system_text
-from agents.roles import base
 from infra.collected import Collected
 from infra.identity import PairKey, SearchId
 from infra.records import Candidate, Code, Query, SourceInfo
@@ -61,7 +60,7 @@ class Prompts:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.state = State()
-        for module in (recipes_of_agents, base):
+        for module in (recipes_of_agents, roles):
             monkeypatch.setattr(module, "system_text", self.text)
 
     def text(self, name: str, *language: str) -> str:

@@ -1,6 +1,6 @@
 """Laws of files: written whole, locked, measured, told apart; and of links out of a folder.
 
-Covers `files`, `outputs`, `machine`, and the digest of the program's text of `identity`.
+Covers `files`, `machine`, and the digest of the program's text of `identity`.
 """
 
 import errno
@@ -16,10 +16,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import DiskFullError, SettingsError
-from infra.files import atomic_write, free_bytes, leads_outside, locked, space_on
+from infra.files import (
+    atomic_write,
+    free_bytes,
+    leads_outside,
+    locked,
+    require_writable,
+    space_on,
+    write_outputs,
+)
 from infra.identity import program_digest
 from infra.machine import physical_memory, usable_cores
-from infra.outputs import require_writable, write_outputs
 from tests.fakes.small_disk import small_disk
 
 

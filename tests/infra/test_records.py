@@ -9,21 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.identity import (
-    digest,
-    digest_of,
-    digest_of_set,
-    mark,
-    mark_of,
-)
-from infra.records import (
-    Code,
-    Query,
-    caseless,
-    code_id_of,
-    normalise_query,
-    query_id_of,
-)
+from infra.identity import digest, digest_of, digest_of_set, mark, mark_of
+from infra.records import Code, Query, caseless, code_id_of, normalise_query, query_id_of
 
 
 def test_white_space_does_not_change_a_query() -> None:

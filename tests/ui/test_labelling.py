@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from infra.identity import RecipeId
 from infra.records import Code, Pair, Query
 from infra.settings import StoreSettings
-from infra.store import Database, annotations, open_database, recipes, samples
+from infra.store import Database, annotations, open_database, samples
 from infra.store.samples import Sample, SampleItem
 from infra.store.votes import load_votes
 from tests.browser import CHROMIUM
@@ -64,7 +64,7 @@ def labelled_store(folder: Path) -> tuple[Database, Sample]:
     pairs = pairs_to_label()
     annotations.record_pairs(database, pairs)
     recipe = RecipeId("a1b2c3d4e5f6a7b8c9d0")
-    recipes.record_recipes(database, {recipe: {"model": {"model": "openai/scripted"}}})
+    annotations.record_recipes(database, {recipe: {"model": {"model": "openai/scripted"}}})
     annotations.add_annotations(
         database,
         [

@@ -12,14 +12,7 @@ import textwrap
 import tokenize
 
 from infra.languages import Language, languages
-from infra.languages.python import (
-    functions,
-    mutation,
-    scaffolding,
-    syntax,
-    translation,
-    variants,
-)
+from infra.languages.python import functions, mutation, scaffolding, syntax, translation, variants
 from infra.languages.python.failures import (
     Frame,
     Raised,

@@ -26,7 +26,8 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import Database, annotations, candidates, open_database, recipes
+from infra.store import Database, annotations, candidates, open_database
+from infra.store.annotations import RecipeBody
 from infra.store.pending import (
     PendingCounts,
     RetryPolicy,
@@ -36,7 +37,6 @@ from infra.store.pending import (
     spending_by_reason,
     write_pending,
 )
-from infra.store.recipes import Body
 from infra.summaries import ReasonSpending
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import require_behaviours
@@ -133,7 +133,7 @@ class PendingRound:
     """
 
     recipe: RecipeReference
-    body: Body
+    body: RecipeBody
     selection: Selection
     counts: PendingCounts
 
@@ -320,7 +320,7 @@ def _causes(database: Database, reason: Reason, rounds: Sequence[PendingRound]) 
     ]  # fmt: skip
     if reason not in ("outdated", "disagreement") or not groups:
         return {}
-    bodies = recipes.load_bodies(database)
+    bodies = annotations.load_recipes(database)
     numbers: Counter[str] = Counter()
     for group, body in groups:
         for part in changed_parts(bodies[group.recipe_id], body, group.roles_asked):
@@ -336,7 +336,7 @@ def choose_pairs(run: AnnotationRun, rounds: Sequence[PendingRound]) -> list[Ann
     """
     database, collection = open_database(run.store), run.search.collection
     bodies = {each.recipe.recipe_id: each.body for each in rounds}
-    recipes.record_recipes(database, bodies, collection)
+    annotations.record_recipes(database, bodies, collection)
     budget = run_budget(run.store, run.committee.llm, run.policy.budget_usd)
     folder = keys_folder(run.store.folder)
     plans: list[AnnotationPlan] = []

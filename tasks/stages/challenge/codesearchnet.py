@@ -11,9 +11,8 @@ from pydantic import Field
 
 from infra.collected import StoredCollection
 from infra.errors import SourceError
-from infra.files import OTHER_OUTPUT, space_on
+from infra.files import OTHER_OUTPUT, space_on, write_outputs
 from infra.identity import CodeId, PairKey, QueryId, SampleId
-from infra.outputs import write_outputs
 from infra.records import Record, query_id_of
 from infra.settings import Settings
 from infra.store import Database, corpus, samples

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
-from infra.outputs import write_outputs
+from infra.files import write_outputs
 from infra.records import Record, query_id_of
 from infra.settings import Settings
 from infra.store import Database, corpus

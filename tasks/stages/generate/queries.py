@@ -17,8 +17,8 @@ from agents.llm.prompt import system_text
 from agents.roles.write import QueriesOfFunction, QueryWriter
 from infra.budget import run_budget
 from infra.errors import PromptDeclinedError, SourceError, UnreadableReplyError
+from infra.files import write_outputs
 from infra.journal import Journal
-from infra.outputs import write_outputs
 from infra.records import Code, Record
 from infra.settings import GenerationSettings, LanguageModelSettings, SourceSettings
 from infra.store import Database

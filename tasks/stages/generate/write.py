@@ -37,7 +37,7 @@ from infra.settings import (
     GenerationSettings,
     LanguageModelSettings,
 )
-from infra.store import Database, candidates, corpus, generated, recipes
+from infra.store import Database, annotations, candidates, corpus, generated
 from infra.store.generated import GeneratedCode
 from infra.store.labels import decide_labels
 from infra.subsets import Draw
@@ -220,7 +220,7 @@ def generate_codes(
     """Write and verify answers to the queries without a match that have none yet."""
     recipe = current_recipe(committee)
     body = recipe_of(committee, recipe.sandbox)
-    recipes.record_recipes(database, {recipe.recipe_id: body})
+    annotations.record_recipes(database, {recipe.recipe_id: body})
     work = _work(database, source, committee, generation)
     collection = source.main.name
     writer = AnswerWriter(database, collection, committee, generation, recipe.recipe_id)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from infra.files import OTHER_OUTPUT, space_on
+from infra.files import OTHER_OUTPUT, space_on, write_outputs
 from infra.identity import PairKey
-from infra.outputs import write_outputs
 from infra.records import GivenVote
 from infra.settings import SandboxSettings
 from infra.store import Database, samples

@@ -17,11 +17,11 @@ from agents.evidence import was_executed
 from infra.errors import SourceError
 from infra.records import ExecutionResult, Outcome, Record
 from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
-from infra.store import Database, benchmarks, corpus, figures, recipes
+from infra.store import Database, annotations, benchmarks, corpus, figures
+from infra.store.annotations import model_of
 from infra.store.benchmarks import Published
 from infra.store.figures import recipes_behind
 from infra.store.labels import CurrentLabels, decide_labels
-from infra.store.recipes import model_of
 from infra.store.samples import people_figures
 from infra.subsets import Draw
 from infra.summaries import PairCost
@@ -222,7 +222,7 @@ def _conditions(
     source, published, search = studied.source, studied.published, settings.search
     info, _ = corpus.load_source(database, source.main.name)
     behind = recipes_behind(database, labels) if labels else []
-    bodies = [recipes.load_recipe(database, recipe_id) for recipe_id in behind]
+    bodies = [annotations.load_recipe(database, recipe_id) for recipe_id in behind]
     conditions = {
         "source": info.name,
         "queries": f"{source.main.queries:,}",

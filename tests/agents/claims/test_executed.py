@@ -13,7 +13,7 @@ import pytest
 from agents.claims.adapter import CallAdapter
 from agents.claims.claim import claims_in
 from agents.claims.executed import EXECUTED, is_claims_program, rules_of
-from agents.gates.gates import ProgramRules
+from agents.gates import ProgramRules
 from flows.cli.maintenance import sandbox_check
 from infra.languages import languages
 from sandbox import executed as harnesses

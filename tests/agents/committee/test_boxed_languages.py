@@ -6,7 +6,7 @@ demands, not what a code gives; only an arbiter knows the label. With ``COSQA_BU
 processes that never rest run beside them, and labels and supports are the same.
 
 Covers `agents.claims.languages`,
-`agents.gates.syntax_tree_rules` and `agents.gates.gates`.
+`agents.gates.syntax_tree_rules` and `agents.gates`.
 """
 
 import asyncio

@@ -5,10 +5,7 @@ from typing import Any, Literal
 import pytest
 
 from infra.records import Annotation, Code, ExecutionResult, Pair, Query
-from infra.settings import (
-    Configuration,
-    Evidence,
-)
+from infra.settings import Configuration, Evidence
 from tests.agents.conftest import (
     ANSWERS,
     BLIND,

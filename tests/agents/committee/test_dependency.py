@@ -25,14 +25,7 @@ from agents.roles.judge import Arbiter
 from agents.roles.specify import SpecifiedScreening
 from infra.errors import UnreadableReplyError
 from infra.identity import digest_of, mark_of
-from infra.records import (
-    Annotation,
-    Code,
-    ExecutionResult,
-    LanguageModelCall,
-    Pair,
-    Query,
-)
+from infra.records import Annotation, Code, ExecutionResult, LanguageModelCall, Pair, Query
 from infra.settings import (
     AnnotationSettings,
     GateSettings,
@@ -236,7 +229,7 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[str, str]], No
         def text(name: str, *language: str) -> str:
             return system_text(name, *language) + added.get(TEXTS.get(name, name), "")
 
-        for module in ("agents.committee.recipe", "agents.roles.base"):
+        for module in ("agents.committee.recipe", "agents.roles"):
             monkeypatch.setattr(f"{module}.system_text", text)
 
     return change

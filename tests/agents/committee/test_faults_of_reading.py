@@ -14,7 +14,7 @@ from agents.committee import tester as testers
 from agents.committee.configurations import CONFIGURATIONS, Configuration
 from agents.committee.trace import Trace
 from agents.evidence import Attempt, Draft, RunEvidence, RunOutcome
-from agents.gates.gates import Gate
+from agents.gates import Gate
 from agents.gates.outcomes import PythonRules
 from agents.gates.validator import OracleValidator
 from agents.llm.prompt import system_text

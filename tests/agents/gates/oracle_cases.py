@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from agents.gates.gates import Gate
+from agents.gates import Gate
 
 CLAMP = '''def clamp(value, low, high):
     """Keep a value between two bounds."""

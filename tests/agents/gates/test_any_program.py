@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agents.committee.generation import _problem_of
 from agents.evidence import Draft
-from agents.gates.gates import Gate
+from agents.gates import Gate
 from agents.gates.static_checks import faults_of, sets_on_modules
 from agents.gates.stubs import PYTHON_STUBS
 from agents.roles.fix import Repair, _apply

@@ -1,4 +1,4 @@
-"""Laws of the static checks and of ``gates.py``: whatever a program's text is, it has a verdict.
+"""Laws of the static checks and of `agents.gates`: whatever a program's text is, it has a verdict.
 
 At the end those of names that a program shares with the code under test: no call is of anything
 else. ``test_validator.py`` holds the checks against a table of programs, in real boxes.
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.gates.gates import Gate, can_be_improved, reason_of
+from agents.gates import Gate, can_be_improved, reason_of
 from agents.gates.static_checks import faults_of, names_defined_by
 from infra.records import ExecutionResult, MutantRun, OracleReport
 from tests.agents.conftest import ANSWERS, IN_DOUBT, Bench, always, written

@@ -1,12 +1,12 @@
 """Test programs in JavaScript and Go are checked by their text, and their ends are told apart.
 
-Covers `agents.gates.syntax_tree_rules` and `agents.gates.gates`.
+Covers `agents.gates.syntax_tree_rules` and `agents.gates`.
 """
 
 import pytest
 
 from agents.evidence import RunOutcome
-from agents.gates.gates import Gate
+from agents.gates import Gate
 from agents.gates.syntax_tree_rules import GO, JAVASCRIPT, SyntaxTreeRules
 from infra.records import CaseResult, ExecutionResult
 

@@ -12,7 +12,7 @@ import pytest
 
 from agents.claims.executed import EXECUTED
 from agents.evidence import Draft
-from agents.gates.gates import Gate
+from agents.gates import Gate
 from agents.gates.validator import OracleValidator, ProgramRun
 from infra.languages import language_named
 from infra.records import Record

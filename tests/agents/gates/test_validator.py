@@ -10,7 +10,7 @@ import pytest
 from agents.claims.claim import claims_in
 from agents.claims.program import claim_runs, claims_program
 from agents.evidence import Attempt, Draft
-from agents.gates.gates import Gate, can_be_improved, reason_of
+from agents.gates import Gate, can_be_improved, reason_of
 from agents.gates.outcomes import PythonRules
 from agents.gates.validator import OracleValidator, ProgramRun
 from infra.errors import MachineBusyError

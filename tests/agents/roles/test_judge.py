@@ -1,6 +1,6 @@
 """Laws of the judges and the arbiter: their criteria, their steps, and the report that is read.
 
-Covers `agents.evidence`, `agents.roles.read`, `agents.roles.base`; and `infra.records`, of whose
+Covers `agents.evidence`, `agents.roles.read`, `agents.roles`; and `infra.records`, of whose
 records a report is made. The other roles are held by ``tests/agents/committee/test_algorithm.py``.
 """
 

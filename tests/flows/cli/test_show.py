@@ -21,7 +21,7 @@ from infra.records import (
     Query,
 )
 from infra.settings import Settings, StoreSettings
-from infra.store import annotations, open_database, recipes
+from infra.store import annotations, open_database
 from tests.fakes.specified import SCREENING, SPECIFICATION, call_of
 
 PAIR = Pair(query=Query.of("add two numbers"), code=Code.of("def add(a, b):\n    return a + b"))
@@ -51,7 +51,7 @@ def settings(tmp_path: Path) -> Settings:
         RecipeId(name): {"model": {"model": f"openai/{name}", "temperature": 0.0}}
         for name in ("old", "new")
     }
-    recipes.record_recipes(database, bodies)
+    annotations.record_recipes(database, bodies)
     annotations.record_pairs(database, [PAIR, OTHER])
     annotations.add_annotations(database, [annotated(PAIR, "old", 0), annotated(OTHER, "old", 0)])
     annotations.add_annotations(database, [annotated(PAIR, "new", 1)])

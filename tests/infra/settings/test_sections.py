@@ -1,7 +1,7 @@
 """Laws of the settings: who wins, what is refused, and their reference.
 
-Covers `infra.settings.annotation`, `infra.settings.models`, `infra.settings.section`, `reference`,
-`infra.settings.problems`.
+Covers `infra.settings.annotation`, `infra.settings.models`, `infra.settings.section`, `reference`
+and, for messages about what is refused, `infra.settings.origins`.
 """
 
 import os

@@ -12,7 +12,7 @@ from infra.collected import Collected
 from infra.identity import CodeId, PairKey, RecipeId, SearchId
 from infra.records import Annotation, Candidate, Code, LanguageModelCall, Query, SourceInfo
 from infra.settings import REASONS, Reason
-from infra.store import Database, annotations, candidates, corpus, recipes
+from infra.store import Database, annotations, candidates, corpus
 from infra.store.labels import Coverage, CurrentLabels
 from infra.store.pending import (
     RetryPolicy,
@@ -60,7 +60,7 @@ def _fill(database: Database) -> None:
     corpus.replace_collections(database, "print", {"c": content}, annotated="c")
     bodies = {recipe: {"model": recipe} for recipe in (RECIPE, FORMER, OTHER)}
     for recipe, body in bodies.items():
-        recipes.record_recipes(database, {recipe: body}, used_on="c")
+        annotations.record_recipes(database, {recipe: body}, used_on="c")
     found = [
         candidate(query, code, rank)
         for query in QUERIES
@@ -365,7 +365,7 @@ def test_an_earlier_search_that_names_another_collection_is_of_those_whose_code_
 def test_a_later_round_knows_nothing_of_what_the_first_has_judged(database: Database) -> None:
     later = RecipeId("second round")
     bodies = {RECIPE: {"round": 1}, later: {"round": 2}}
-    recipes.record_recipes(database, bodies, used_on="c")
+    annotations.record_recipes(database, bodies, used_on="c")
     search(database, SearchId("before"), [candidate(QUERIES[0], CODES[1], 1)])
     annotate(database, IN_ORDER[0])
     of_round = selection(labels=fresh(later))

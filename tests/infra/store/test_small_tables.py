@@ -1,7 +1,7 @@
 """Laws of the small tables of the store, of recipes and their uses, of ids and of texts.
 
 And of rows on their way into a table, and of the memory that many of them take. Covers
-`infra.identity`, `recipes` and, for temporary tables, `database`.
+`infra.identity`, `annotations` and, for temporary tables, `database`.
 """
 
 import importlib
@@ -23,12 +23,8 @@ from infra.errors import SettingsError, SourceError, StoreError
 from infra.identity import BenchmarkId, CodeId, QueryId, RecipeId, SearchId
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
-from infra.store import Database, candidates, corpus, open_database, recipes
-from infra.store.benchmarks import (
-    Published,
-    only_benchmark,
-    record_benchmark,
-)
+from infra.store import Database, annotations, candidates, corpus, open_database
+from infra.store.benchmarks import Published, only_benchmark, record_benchmark
 from infra.store.corpus import insert_texts
 from infra.store.database import TempTable
 from tests.fakes.stores import empty_store
@@ -118,11 +114,11 @@ def use(database: Database, *names: str, on: str | None = "c") -> None:
         RecipeId(name): {**BODY, **({"round": number} if number > 1 else {})}
         for number, name in enumerate(names, 1)
     }
-    recipes.record_recipes(database, bodies, used_on=on)
+    annotations.record_recipes(database, bodies, used_on=on)
 
 
 def used(database: Database, collection: str = "c") -> list[tuple[str, ...]]:
-    return [item.rounds for item in recipes.used_recipes(database, collection)]
+    return [item.rounds for item in annotations.used_recipes(database, collection)]
 
 
 def test_recipes_are_used_on_a_collection_the_last_first_each_once(database: Database) -> None:
@@ -141,7 +137,7 @@ def test_rounds_that_were_in_use_together_stay_together(database: Database) -> N
     use(database, "one", "two", "three")
     use(database, "one")
     assert used(database) == [("one",), ("one", "two", "three")]
-    _, several = recipes.used_recipes(database, "c")
+    _, several = annotations.used_recipes(database, "c")
     assert several.recipe_id == "one"
 
 

@@ -33,14 +33,7 @@ from infra.records import (
     SourceInfo,
 )
 from infra.settings import StoreSettings
-from infra.store import (
-    Database,
-    annotations,
-    benchmarks,
-    candidates,
-    corpus,
-    open_database,
-)
+from infra.store import Database, annotations, benchmarks, candidates, corpus, open_database
 from infra.store.database_file import SCHEMA, SCHEMA_VERSION
 from infra.store.figures import label_figures
 from tests.fakes.stores import empty_store, labels_by, load_candidates

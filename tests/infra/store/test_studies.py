@@ -17,14 +17,7 @@ from infra.records import (
     Query,
     SourceInfo,
 )
-from infra.store import (
-    Database,
-    annotations,
-    benchmarks,
-    candidates,
-    corpus,
-    figures,
-)
+from infra.store import Database, annotations, benchmarks, candidates, corpus, figures
 from infra.store.benchmarks import Evaluation, GroupMean
 from infra.subsets import Draw
 from infra.summaries import PairCost, ProgramCounts, RankCounts

@@ -17,12 +17,7 @@ from infra.errors import DiskFullError, StoreError
 from infra.records import Code, Query, SourceInfo
 from infra.settings import StoreSettings
 from infra.store import Database, corpus, open_database, vectors
-from infra.store.vectors import (
-    StoredVectors,
-    VectorFile,
-    joint_blocks,
-    write_vectors,
-)
+from infra.store.vectors import StoredVectors, VectorFile, joint_blocks, write_vectors
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tests.fakes.small_disk import small_disk
 from tests.fakes.stores import add_file, read_vectors, store_like

@@ -12,11 +12,7 @@ from docker.errors import NotFound
 
 from sandbox.backends.docker.backend import DockerBox, DockerSandbox
 from sandbox.inside import processes
-from tests.sandbox.backends.docker.test_backend import (
-    containers,
-    keeps_a_network,
-    removals,
-)
+from tests.sandbox.backends.docker.test_backend import containers, keeps_a_network, removals
 from tests.sandbox.conftest import CODE
 from tests.waiting import eventually
 

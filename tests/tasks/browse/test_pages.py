@@ -19,8 +19,7 @@ from infra.errors import PublishError, SettingsError
 from infra.identity import RecipeId
 from infra.settings import StoreSettings
 from infra.store import annotations, open_database
-from infra.store.browsing import FACETS, index_exported
-from infra.store.snapshot import empty_snapshot
+from infra.store.browsing import FACETS, empty_snapshot, index_exported
 from tasks.benchmarks import columns_of, write_benchmark
 from tasks.benchmarks.rows import EVIDENCE
 from tasks.browse.guard import HEADERS

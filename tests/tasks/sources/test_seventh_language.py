@@ -88,7 +88,7 @@ from infra.identity import SearchId
 from infra.records import Candidate, Pair
 from infra.settings import (AnnotationSettings, LanguageModelSettings, PublishSettings, Settings,
     SourceSettings, StoreSettings)
-from infra.store import candidates, corpus, open_database, recipes
+from infra.store import annotations, candidates, corpus, open_database
 from tasks.benchmarks.writer import write_benchmark
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.sources import open_source
@@ -116,7 +116,7 @@ candidates.add_candidates(database, search, [
 recipe = current_recipe(settings.committee)
 annotate_in_process(found, recipe, settings.committee, settings.store)
 bodies = {recipe.recipe_id: recipe_of(settings.committee, recipe.sandbox)}
-recipes.record_recipes(database, bodies, used_on="c")
+annotations.record_recipes(database, bodies, used_on="c")
 (stored,) = corpus.collections_of(database, "print")
 reference = SearchReference(search_id=search, collection="c", queries=len(content.queries),
     candidates=len(found))

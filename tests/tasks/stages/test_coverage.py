@@ -11,10 +11,10 @@ from agents import recipe_of
 from infra.identity import RecipeId, SearchId, mark_of
 from infra.records import LanguageModelCall, Query
 from infra.settings import AnnotationSettings, LanguageModelSettings, Settings
-from infra.store import Database, annotations, recipes
+from infra.store import Database, annotations
+from infra.store.annotations import RecipeBody
 from infra.store.figures import votes_of_rounds
 from infra.store.labels import CurrentLabels, JudgedBy, judged_by
-from infra.store.recipes import Body
 from tasks.stages.coverage import labels_by, last_recipe
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -33,7 +33,9 @@ def database(tmp_path: Path) -> Database:
     return judged_store(tmp_path, rounds=0)[0]
 
 
-def body(model: str = "m", configuration: str = "writer", number: int = 1, **prompts: str) -> Body:
+def body(
+    model: str = "m", configuration: str = "writer", number: int = 1, **prompts: str
+) -> RecipeBody:
     """Return a recipe with other prompts than the program's."""
     settings = Settings(
         llm=LanguageModelSettings(model=f"openai/{model}"),
@@ -45,18 +47,18 @@ def body(model: str = "m", configuration: str = "writer", number: int = 1, **pro
     return recipe | {"prompts": own | {"python": own["python"] | prompts}}
 
 
-def identity(recipe: Body) -> RecipeId:
+def identity(recipe: RecipeBody) -> RecipeId:
     return RecipeId(mark_of(recipe))
 
 
-def use(database: Database, *bodies: Body, on: str | None = "c") -> None:
+def use(database: Database, *bodies: RecipeBody, on: str | None = "c") -> None:
     known = {identity(item): item for item in bodies}
-    recipes.record_recipes(database, known, used_on=on)
+    annotations.record_recipes(database, known, used_on=on)
 
 
 def judge(
     database: Database,
-    recipe: Body,
+    recipe: RecipeBody,
     query: int,
     *roles_asked: str,
     status: str = "labelled",
@@ -76,7 +78,7 @@ def judge(
 
 
 def coverage_of(
-    database: Database, collection: str, searches: list[SearchId], current: Body
+    database: Database, collection: str, searches: list[SearchId], current: RecipeBody
 ) -> CurrentLabels:
     """Return the labels by a recipe that need not be stored."""
     own = identity(current)

@@ -17,7 +17,7 @@ from infra.errors import DiskFullError, PublishError
 from infra.identity import RecipeId
 from infra.records import Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
-from infra.store import Database, benchmarks, corpus, evidence, open_database, recipes
+from infra.store import Database, annotations, benchmarks, corpus, evidence, open_database
 from infra.store.annotations import label_origin
 from infra.store.benchmarks import Published
 from tasks.benchmarks import read_manifest, verify_export, write_benchmark
@@ -72,7 +72,7 @@ def test_an_export_by_a_former_recipe_is_scored_until_the_next_one(
 
     def in_use(body: dict[str, object], recipe: str) -> LabelSet:
         origin = label_origin(RecipeId(recipe))
-        recipes.record_recipes(database, {RecipeId(recipe): body}, used_on="c")
+        annotations.record_recipes(database, {RecipeId(recipe): body}, used_on="c")
         current = labels_by(database, "c", of_agents.searches, [RecipeId(recipe)])
         return of_agents.model_copy(update={"origin": origin, "current": current})
 

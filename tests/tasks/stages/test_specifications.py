@@ -11,7 +11,7 @@ import pytest
 from infra.identity import RecipeId
 from infra.records import LanguageModelCall
 from infra.settings import PublishSettings
-from infra.store import Database, annotations, recipes
+from infra.store import Database, annotations
 from tasks.benchmarks import QuerySpecification
 from tasks.runtime.references import CollectedSource
 from tasks.stages import specifications
@@ -27,7 +27,7 @@ def specified(folder: Path, *calls: LanguageModelCall) -> tuple[Database, Collec
     """Return a store, in which a recipe that specifies judged all pairs of the second query."""
     database, source = judged_store(folder)
     body = {"model": {"model": "m"}, "prompts": {"specifier": "1", "screener": "2"}}
-    recipes.record_recipes(database, {RecipeId("r9"): body}, used_on="c")
+    annotations.record_recipes(database, {RecipeId("r9"): body}, used_on="c")
     query = QUERIES[1].query_id
     judged = [
         judgement(query, code.code_id, recipe_id="r9", calls=(*calls, SCREENED)) for code in CODES

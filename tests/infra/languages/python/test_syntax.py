@@ -1,7 +1,6 @@
 """Laws of the one parser of untrusted Python, of layouts that it is given, and of ``failures.py``.
 
-What is cut out or copied is read, and means what was written. ``mutation_operators.py`` is held by
-``test_mutation.py``.
+What is cut out or copied is read, and means what was written.
 """
 
 import ast

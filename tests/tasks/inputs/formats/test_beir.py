@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from infra.errors import SourceError
-from infra.outputs import write_outputs
+from infra.files import write_outputs
 from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.interchange import mteb_files, write_beir
 from tasks.benchmarks.runs import QrelsTable, rankings_of

@@ -22,7 +22,7 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import Database, annotations, recipes
+from infra.store import Database, annotations
 from tasks.reports.plan import Amount, Expected
 from tasks.stages.annotate.cost import expected_of
 from tests.fakes.journals import keep, spend
@@ -41,7 +41,7 @@ def store(
     """Store a pair whose calls sent so many tokens and received 10, in 2 seconds each."""
     recipe = RecipeId(f"of {model}")
     body = {"configuration": "single", "model": {"model": model}}
-    recipes.record_recipes(database, {recipe: body})
+    annotations.record_recipes(database, {recipe: body})
     calls = [
         LanguageModelCall(
             role=f"r{place}", attempt=1, model=model, status="ok", seconds=2.0,

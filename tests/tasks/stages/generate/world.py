@@ -15,7 +15,7 @@ from infra.settings import (
     Settings,
     StoreSettings,
 )
-from infra.store import Database, annotations, candidates, corpus, generated, recipes
+from infra.store import Database, annotations, candidates, corpus, generated
 from infra.store.generated import GeneratedCode
 from tasks.runtime.references import CollectedSource, SearchReference
 from tasks.stages.labels import LabelSet, labels_of_agents
@@ -61,7 +61,7 @@ def _judge(database: Database, rounds: int) -> None:
         for n, recipe in enumerate(ROUNDS[:rounds], 1)
     }
     if bodies:
-        recipes.record_recipes(database, bodies, used_on="c")
+        annotations.record_recipes(database, bodies, used_on="c")
     for recipe in bodies:
         labels = [judgement(*item.key, recipe_id=recipe) for item in found]
         annotations.add_annotations(database, labels)

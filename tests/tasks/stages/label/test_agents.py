@@ -12,7 +12,7 @@ import pytest
 from infra.errors import SettingsError
 from infra.identity import RecipeId
 from infra.records import Criterion
-from infra.store import Database, annotations, recipes, samples
+from infra.store import Database, annotations, samples
 from infra.store.samples import Sample, final_labels
 from tasks.inputs.pairs import read_truth
 from tasks.stages.label.agents import _scores, agents_beside_people, write_truth
@@ -67,9 +67,9 @@ def test_a_pair_counts_once_by_what_its_label_in_use_rests_on(tmp_path: Path) ->
     """Whatever a former recipe's label of the pair rests on."""
     database, _ = judged_store(tmp_path)
     former = judgement(*MATCH, recipe_id=RecipeId("r0"), label=1, support="valid_oracle")
-    recipes.record_recipes(database, {RecipeId("r0"): {"model": {"model": "old"}}}, used_on="c")
+    annotations.record_recipes(database, {RecipeId("r0"): {"model": {"model": "old"}}}, used_on="c")
     annotations.add_annotations(database, [former])
-    recipes.record_recipes(database, {RecipeId("r1"): {"model": {"model": "m"}}}, used_on="c")
+    annotations.record_recipes(database, {RecipeId("r1"): {"model": {"model": "m"}}}, used_on="c")
     found = agents_beside_people(database, labelled(database, tmp_path, {MATCH}, {MATCH}))
     assert found is not None
     assert [(each.ground, each.pairs) for each in found.scores] == [("all", 6), ("by reading", 6)]
@@ -90,7 +90,7 @@ def test_labels_by_half_of_the_demands_are_none_of_exact_matches(tmp_path: Path)
     people = _people_labels(database)
     assert people.pairs[MATCH[0]][MATCH[1]] == 1
     body = {"model": {"model": "m"}, "configuration": "v1-half"}
-    recipes.record_recipes(database, {RecipeId("h1"): body}, used_on="c")
+    annotations.record_recipes(database, {RecipeId("h1"): body}, used_on="c")
     by_half = [
         judgement(*item.key, recipe_id=RecipeId("h1"), label=int(item.key != MATCH))
         for item in half.items

@@ -13,8 +13,7 @@ import pytest
 from infra.errors import StoreError, StoreLockedError
 from infra.settings import StoreSettings
 from infra.store import open_database
-from infra.store.browsing import Wanted, find_pairs, index_pairs
-from infra.store.snapshot import take_snapshot
+from infra.store.browsing import Wanted, find_pairs, index_pairs, take_snapshot
 from tests.fakes.stores import whole_store
 
 

@@ -1,12 +1,12 @@
 """What may be asked for, and what an import or a library leads to.
 
-Covers ``resolve`` and `sandbox.backends.docker.wheels`.
+Covers `sandbox.packages` and `sandbox.backends.docker.wheels`.
 """
 
 import pytest
 
 from sandbox.backends.docker.wheels import failure, invalid_requirements
-from sandbox.packages.resolve import distribution_for
+from sandbox.packages import distribution_for
 
 
 @pytest.mark.parametrize(
