@@ -19,7 +19,7 @@ CODE = '''def double(number):
     return number + number
 '''
 # Runners share the slots: two boxes at once for each of three, or they would wait for each other.
-LIMITS = SandboxSettings(slots=6, ready=2, memory_mb=192, timeout_s=4.0, tmp_mb=16, output_kb=8)
+LIMITS = SandboxSettings(slots=6, ready=2, memory_mb=192, timeout_s=10.0, tmp_mb=16, output_kb=8)
 
 
 @pytest.fixture(scope="session")
