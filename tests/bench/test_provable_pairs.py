@@ -63,6 +63,7 @@ async def _check(cases: tuple[Case, ...]) -> int:
     return len(pairs)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.docker
 async def test_code_that_is_made_to_answer_does_and_other_code_does_not() -> None:
     assert await _check(CASES[:2] + REAL[::40]) > 15
@@ -75,6 +76,7 @@ async def test_all_labels_are_proved(cases: tuple[Case, ...], fewest: int) -> No
     assert await _check(cases) >= fewest
 
 
+@pytest.mark.exhaustive
 @pytest.mark.docker
 async def test_the_readings_of_an_ambiguous_query_differ() -> None:
     async with real_sandbox(LIMITS) as sandbox:

@@ -181,6 +181,7 @@ def studied(monkeypatch: pytest.MonkeyPatch) -> list[StudyFigures]:
     return figures
 
 
+@pytest.mark.exhaustive
 def test_methods_are_studied_stored_and_shown_and_not_computed_again(
     world: Path, studied: list[StudyFigures]
 ) -> None:

@@ -181,6 +181,7 @@ def test_what_speaks_another_language_is_no_cluster(answer: bytes) -> None:
         speaking.join()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "variables"),
@@ -414,6 +415,7 @@ signal.pause()
 """
 
 
+@pytest.mark.exhaustive
 def test_a_signal_is_for_its_handler_also_while_ray_runs() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", SIGNALLED], capture_output=True, text=True, check=False

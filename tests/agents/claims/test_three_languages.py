@@ -48,14 +48,14 @@ class Row(Record):
 
 TABLE = tomllib.loads(Path(__file__).with_name("three_languages.toml").read_text("utf-8"))
 ROWS = [Row.model_validate(row) for row in TABLE["rows"]]
-ALWAYS = {
-    "javascript-writes",
-    "javascript-contains",
-    "javascript-parts",
-    "python-parts",
+TIERS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
+    "python-parts": (),
+    "javascript-writes": (pytest.mark.exhaustive,),
+    "javascript-contains": (pytest.mark.exhaustive,),
+    "javascript-parts": (pytest.mark.exhaustive,),
 }  # all take minutes
 BY_LANGUAGE = [
-    pytest.param(name, row, id=key, marks=() if key in ALWAYS else pytest.mark.nightly)
+    pytest.param(name, row, id=key, marks=TIERS.get(key, pytest.mark.nightly))
     for name in ADAPTERS
     for row in ROWS
     for key in [f"{name}-{row.kind}"]

@@ -201,10 +201,10 @@ CASES = {  # code, stubs, label by claims, None where they are no evidence
         SUMS.replace("+=", "="), f"{IS_EVEN}\n{ADDS.replace('add', 'total')}", None,
     ),
 }  # fmt: skip
-ALWAYS = {
-    "a helper",
-    "a helper in place of one that does nothing",
-    "wrong whatever the logger does",
+TIERS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
+    "a helper": (),
+    "a helper in place of one that does nothing": (pytest.mark.exhaustive,),
+    "wrong whatever the logger does": (pytest.mark.exhaustive,),
 }
 EXAMPLES = "[1, 2, 3, 4] => 6\n[] => 0\n[2] => 2\n[2, 2, 5] => 4\n[1, 3] => 0"
 VALUES = dict(line.split(" => ") for line in EXAMPLES.splitlines())
@@ -223,7 +223,7 @@ class Reader(ScriptedServer):
 @pytest.mark.docker
 @pytest.mark.parametrize(
     "name",
-    [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.nightly) for name in CASES],
+    [pytest.param(name, marks=TIERS.get(name, pytest.mark.nightly)) for name in CASES],
 )
 async def test_a_run_of_javascript_is_evidence_where_it_does_not_rest_on_stubs(
     bench: Bench, name: str

@@ -100,6 +100,7 @@ def of_claims(annotation: Annotation) -> tuple[str, int | None, str | None, str]
     return annotation.path, annotation.label, annotation.decided_by, annotation.support
 
 
+@pytest.mark.exhaustive
 @pytest.mark.docker
 @pytest.mark.parametrize(
     "language",
@@ -136,6 +137,7 @@ async def test_no_other_adapter_is_asked_for_a_name_that_the_code_lacks(bench: B
     assert [call.role for call in made.calls] == ["specifier", "screener", "writer", "arbiter"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.docker
 @pytest.mark.parametrize(
     "language",

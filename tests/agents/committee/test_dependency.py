@@ -243,6 +243,7 @@ async def judged(variant: Variant) -> list[Annotation]:
     return [await committee.judge(pair) for pair in PAIRS]
 
 
+@pytest.mark.exhaustive
 async def test_a_label_that_is_fresh_under_another_recipe_is_the_one_that_it_gives(
     prompts: Callable[[Mapping[str, str]], None],
 ) -> None:

@@ -12,6 +12,7 @@ from infra.records import Annotation, Code, Pair, Query
 from sandbox.base import Sandbox
 from tests.agents.conftest import Bench, always, rule
 from tests.fakes.sandbox import PASSED
+from tests.rows import first_rows
 
 QUERY = Query.of("python rotate a list to the left by n places")
 RIGHT = """
@@ -101,7 +102,7 @@ async def test_a_claim_that_the_second_reader_refutes_is_left_out(bench: Bench) 
     assert [run.result.outcome for run in annotation.executions] == ["assertion_failed", "passed"]
 
 
-@pytest.mark.parametrize("value", ["open", "two and one", ""])
+@pytest.mark.parametrize("value", first_rows(1, ["open", "two and one", ""]))
 @pytest.mark.parametrize("code", [WRONG, LOST, DOUBLED], ids=["kept", "lost", "doubled"])
 async def test_an_arbiter_sees_a_failure_that_the_reader_leaves_open(
     bench: Bench, value: str, code: str

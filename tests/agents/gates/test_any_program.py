@@ -31,6 +31,7 @@ from tasks.filters.python_code import _SESSION, _is_python_2
 from tests import fuzzing
 from tests.agents.gates.oracle_cases import CASES
 from tests.fakes.sandbox import PASSED, FakeBox
+from tests.rows import first_rows
 
 # A mutant or a control costs as much as all other readings together, so fewer cases have them.
 CHANGES = (30, pytest.param(10_000, marks=fuzzing.NIGHTLY))
@@ -243,7 +244,7 @@ GROWING = {
 }
 
 
-@pytest.mark.parametrize("name", GROWING)
+@pytest.mark.parametrize("name", first_rows(3, GROWING))
 def test_a_long_text_is_read_soon(name: str) -> None:
     text, started = GROWING[name], time.process_time()
     readings: list[Callable[[], object]] = [

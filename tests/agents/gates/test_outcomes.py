@@ -151,6 +151,7 @@ def in_test(body: str) -> str:
     )
 
 
+@pytest.mark.exhaustive
 @pytest.mark.docker
 async def test_each_failure_is_laid_to_whom_it_belongs_in_a_test_and_outside_one(
     sandbox: Sandbox,

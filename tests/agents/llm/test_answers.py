@@ -418,6 +418,7 @@ async def test_a_redirect_is_not_followed_and_says_what_to_set(
     assert not seen.sent
 
 
+@pytest.mark.exhaustive
 @each_route
 async def test_an_answer_without_end_ends_by_the_time_out(
     server: ScriptedServer, tmp_path: Path, route: str

@@ -67,6 +67,7 @@ def test_the_figures_of_people_and_models_are_printed_and_written(
     assert any(line.startswith("single 2 of 2 0.500 0.095 to 0.905 0.000 - unk") for line in shown)
 
 
+@pytest.mark.exhaustive
 def test_sixty_pairs_of_two_annotators_become_a_truth_in_the_codes_languages(
     truth: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

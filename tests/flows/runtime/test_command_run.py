@@ -92,6 +92,7 @@ def states(home: Path) -> list[tuple[str, str]]:
         ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive)]
 )

@@ -46,6 +46,7 @@ async def networks(own: DockerSandbox) -> set[str | None]:
 
 @pytest.mark.docker
 @pytest.mark.asyncio(loop_scope="session")
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("rings", [1, 30])
 async def test_sockets_in_flight_do_not_outlive_their_run(own: DockerSandbox, rings: int) -> None:
     async with own.box(CODE) as box:

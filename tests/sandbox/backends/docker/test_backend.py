@@ -104,6 +104,7 @@ async def test_boxes_beyond_the_slots_wait_their_turn() -> None:
         await sandbox.close()
 
 
+@pytest.mark.exhaustive
 async def test_a_released_box_leaves_its_place_and_goes_on_where_it_was() -> None:
     sandbox = DockerSandbox(LIMITS.model_copy(update={"slots": 1, "ready": 0}))
     async with sandbox.box(CODE) as first, sandbox.box(CODE) as second:

@@ -93,6 +93,7 @@ async def test_what_a_box_takes_of_its_users_limits_its_neighbour_still_has(
     assert [result.outcome for result in results] == ["passed", "passed"], results
 
 
+@pytest.mark.exhaustive
 async def test_a_user_is_free_for_the_next_box_when_its_box_is_gone() -> None:
     sandbox = DockerSandbox(LIMITS.model_copy(update={"slots": 1, "ready": 0}))
     numbers = set()

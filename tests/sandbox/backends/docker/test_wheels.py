@@ -51,6 +51,7 @@ async def test_a_wheel_and_what_it_needs_are_there_and_nobody_reads_the_indexs_c
     assert "word-of-mouth" not in json.dumps(shown)
 
 
+@pytest.mark.exhaustive
 async def test_nothing_is_built_and_nobody_else_is_asked(
     index: Site, sandbox: Sandbox, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ async def test_nothing_is_built_and_nobody_else_is_asked(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.exhaustive
 async def test_the_limit_is_for_all_that_is_installed_for_a_pair(index: Site) -> None:
     sandbox = make_sandbox(LIMITS.model_copy(update={"install_mb": 5}))
     for name in ("first", "second"):
@@ -91,6 +93,7 @@ async def test_a_later_version_replaces_an_earlier_one(index: Site, sandbox: San
     assert seen.outcome == "passed", seen
 
 
+@pytest.mark.exhaustive
 async def test_installations_at_once_have_ways_of_their_own(index: Site, sandbox: Sandbox) -> None:
     async def installed(name: str) -> tuple[str, ...]:
         async with sandbox.box(CODE) as box:
@@ -114,6 +117,7 @@ async def test_what_was_fetched_is_kept_for_later_boxes(
     assert wheel_cache().exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("how", ["cancelled", "time-out"])
 async def test_nothing_is_left_of_an_installation_that_was_ended(
     how: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -380,6 +380,7 @@ def _work(owner: LedgerHandle, attempt: str, *, dies: bool) -> int:
     return asyncio.run(work())
 
 
+@pytest.mark.exhaustive
 def test_processes_on_ray_share_an_owner_which_outlives_them_and_not_the_reverse(
     tmp_path: Path,
 ) -> None:
