@@ -28,8 +28,8 @@ from flows.runtime.runs import (
     ends_by_budget,
     results_of,
     run_name,
+    writing,
 )
-from flows.runtime.writing import writing
 from infra.budget import run_budget
 from infra.errors import CosqaError, SettingsError
 from infra.journal import Journal

@@ -1,8 +1,7 @@
 """Support for flows.
 
 ``prefect_server`` is the configured Prefect server or a private one, ``command_run`` the run of a
-command there. ``runs`` is what all flows share, ``writing`` the lock under which they write;
-``approval`` how people approve what they do.
+command there. ``runs`` is what all flows share, ``approval`` how people approve what they do.
 """
 
 from typing import TYPE_CHECKING, Any
