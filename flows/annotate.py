@@ -40,9 +40,8 @@ from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key
-from tasks.runtime.checked import ValidatedInputs
-from tasks.runtime.input_checks import check_comparison, check_judging
+from tasks.runtime.input_checks import ValidatedInputs, check_comparison, check_judging
+from tasks.runtime.progress import artifact_key
 from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import (

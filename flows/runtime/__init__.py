@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prefect import State
 
-    from tasks.runtime.checked import ValidatedInputs
+    from tasks.runtime.input_checks import ValidatedInputs
 
 
 def flow_state(name: str, ready: "ValidatedInputs", **arguments: object) -> "State[Any]":
@@ -19,7 +19,7 @@ def flow_state(name: str, ready: "ValidatedInputs", **arguments: object) -> "Sta
     nothing to do never calls.
     """
     from flows.runtime import command_run  # noqa: PLC0415 - takes as long as all else
-    from tasks.runtime.checked import handed_on  # noqa: PLC0415
+    from tasks.runtime.input_checks import handed_on  # noqa: PLC0415
 
     with handed_on(ready):
         return command_run.flow_state(name, settings=ready.given, **arguments)

@@ -17,9 +17,8 @@ from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus, vectors
 from tasks.encoders import encoders
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import Progress, get_run_logger, progress, run_logger
+from tasks.runtime.progress import Progress, artifact_key, get_run_logger, progress, run_logger
 from tasks.runtime.references import SearchReference
 from tasks.search.exact import Hits, max_normalisers
 from tasks.search.exact import search as search_exactly

@@ -20,10 +20,9 @@ from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.pairs import Pairs, QueryTexts, shared_queries
 from tasks.reports.estimation import EstimationReport, estimation_document
 from tasks.reports.text import counted, visible
-from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_estimate
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing, write_pages
 from tasks.runtime.references import FileReference
 from tasks.stages.vectors import TextVectors, encoder_key
 

@@ -34,9 +34,8 @@ from tasks.reports.repair import (
     repair_document,
 )
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, write_pages
 from tasks.runtime.references import SearchReference
 from tasks.sources.benchmark import content_ids
 from tasks.stages.annotate.plan import AnnotationRun

@@ -39,10 +39,9 @@ from tasks.reports.training import (
     training_figures,
 )
 from tasks.runtime.actors import train_on_ray
-from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_training
-from tasks.runtime.progress import get_run_logger, progress
+from tasks.runtime.progress import artifact_key, get_run_logger, progress, write_pages
 from tasks.runtime.references import FileReference
 from tasks.stages.leaderboard import query_values, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run

@@ -10,9 +10,8 @@ from infra.records import Record
 from infra.settings import SearchSettings
 from infra.store import Database, candidates, corpus
 from infra.store.vectors import ids_of
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import VECTORS_AWAY, stage
-from tasks.runtime.progress import get_run_logger, progress
+from tasks.runtime.progress import artifact_key, get_run_logger, progress
 from tasks.runtime.references import CollectedSource
 from tasks.search.exact import search as search_exactly
 from tasks.stages.vectors import open_codes, stored_vectors

@@ -32,9 +32,8 @@ from tasks.inputs.lines import decode_json
 from tasks.inputs.text import printable, read_text
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.study import StudyReport, build_report, study_document
-from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing, write_pages
 from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
 from tasks.stages.labels import label_sets, labels_of_agents
