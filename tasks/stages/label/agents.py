@@ -16,8 +16,15 @@ from infra.store.samples import Sample
 from tasks.reports.text import format_words
 from tasks.stages.coverage import current_labels_of
 from tasks.stages.label.results import EVERYBODY, last_votes, majority_labels
-from tasks.statistics.agreement import Agreement, Grades, agreement, blind_grades
-from tasks.statistics.alt_test import EPSILON, AltTest, alt_test
+from tasks.statistics.agreement import (
+    EPSILON,
+    Agreement,
+    AltTest,
+    Grades,
+    agreement,
+    alt_test,
+    blind_grades,
+)
 from tasks.statistics.intervals import Interval, wilson_interval
 
 AGENTS = "agents"
@@ -68,7 +75,7 @@ def agents_beside_people(
     Args:
         database: The store.
         sample: Pairs with labels 0 and 1; of another kind the agents give none.
-        epsilon: What the agents may be worse by than a person (`tasks.statistics.alt_test`).
+        epsilon: What the agents may be worse by than a person (`tasks.statistics.agreement`).
     """
     searches = candidates.searches_by_collection(database)
     if sample.kind != "pairs" or sample.scale != "binary" or sample.collection not in searches:
