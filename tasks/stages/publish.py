@@ -29,9 +29,9 @@ from tasks.stages.labels import (
 
 # Modules that decide, next to the store and the settings, which files the same labels give.
 _WRITERS = (
-    *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
-    *("tasks.stages.coverage", "infra.store.labels", "infra.store.evidence", "infra.records"),
-    *("tasks.stages.specifications", "agents.roles.specify"),
+    *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.coverage", "infra.store.labels"),
+    *("infra.store.evidence", "infra.records", "tasks.stages.specifications"),
+    "agents.roles.specify",
 )
 
 

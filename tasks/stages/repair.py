@@ -39,9 +39,8 @@ from tasks.runtime.progress import artifact_key, get_run_logger, write_pages
 from tasks.runtime.references import SearchReference
 from tasks.sources.benchmark import content_ids
 from tasks.stages.annotate.plan import AnnotationRun
-from tasks.stages.answers import StoredAnnotations
 from tasks.stages.coverage import labels_by
-from tasks.stages.labels import label_recipes
+from tasks.stages.labels import StoredAnnotations, label_recipes
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.pooling import record_pool
 from tasks.stages.scoring import OpenBenchmark, Run
