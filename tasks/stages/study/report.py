@@ -36,10 +36,10 @@ from tasks.runtime.caching import stage
 from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing, write_pages
 from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
+from tasks.stages.candidates import Overlaps
 from tasks.stages.labels import label_sets, labels_of_agents
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.scoring import method_key
-from tasks.stages.study.overlap import Overlaps
 from tasks.statistics.agreement import alphas_of_rounds
 from tasks.studies import (
     Annotator,
