@@ -55,9 +55,8 @@ from tasks.training.encoder import (
     write_description,
     write_queries,
 )
-from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import is_untrained, models
-from tasks.training.recipes import RECIPES, Recipe
+from tasks.training.recipes import RECIPES, History, Recipe, TrainingJob, TrainingProgress
 
 PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
 _OTHERS = (PAGE, TABLES, FIGURES, TEST)  # than the model's
