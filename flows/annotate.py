@@ -56,12 +56,7 @@ from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.generate.write import Generated, generate_codes, verifying_committee
-from tasks.stages.preflight import (
-    check_agents,
-    check_answer,
-    check_inputs,
-    collected_source,
-)
+from tasks.stages.preflight import check_agents, check_answer, check_inputs, collected_source
 from tasks.stages.repair import (
     WrittenRepair,
     pool_to_repair,

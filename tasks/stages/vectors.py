@@ -20,14 +20,7 @@ from infra.ray import ensure_ray
 from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.vectors import (
-    Block,
-    Positions,
-    StoredVectors,
-    VectorFile,
-    Vectors,
-    joint_blocks,
-)
+from infra.store.vectors import Block, Positions, StoredVectors, VectorFile, Vectors, joint_blocks
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import Benchmark
 from tasks.encoders import EncoderSpec, Kind, encoders

@@ -41,14 +41,7 @@ from tasks.stages.labels import label_sets, labels_of_agents
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.scoring import method_key
 from tasks.statistics.agreement import alphas_of_rounds
-from tasks.studies import (
-    Annotator,
-    BenchmarkFacts,
-    CollectionFacts,
-    Evidence,
-    Mean,
-    Missing,
-)
+from tasks.studies import Annotator, BenchmarkFacts, CollectionFacts, Evidence, Mean, Missing
 from tasks.studies.benchmark import BY_MATCHES
 from tasks.studies.benchmark import METRICS as OF_METHODS
 
