@@ -28,8 +28,8 @@ from flows.runtime.runs import (
     ends_by_budget,
     results_of,
     run_name,
+    writing,
 )
-from flows.runtime.writing import writing
 from infra.budget import run_budget
 from infra.errors import CosqaError, SettingsError
 from infra.journal import Journal
@@ -40,9 +40,8 @@ from tasks.reports.leaderboard import POOL_DEPTH
 from tasks.reports.plan import RunPlan, plan_document, spending_document
 from tasks.reports.render import markdown_page
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key
-from tasks.runtime.checked import ValidatedInputs
-from tasks.runtime.input_checks import check_comparison, check_judging
+from tasks.runtime.input_checks import ValidatedInputs, check_comparison, check_judging
+from tasks.runtime.progress import artifact_key
 from tasks.runtime.references import JudgedPairs, RecipeReference
 from tasks.sources import open_source
 from tasks.stages.annotate.plan import (
@@ -57,12 +56,7 @@ from tasks.stages.candidates import find_candidates
 from tasks.stages.collect import collect_source
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.generate.write import Generated, generate_codes, verifying_committee
-from tasks.stages.preflight import (
-    check_agents,
-    check_answer,
-    check_inputs,
-    collected_source,
-)
+from tasks.stages.preflight import check_agents, check_answer, check_inputs, collected_source
 from tasks.stages.repair import (
     WrittenRepair,
     pool_to_repair,

@@ -5,12 +5,11 @@ from typing import Any
 from prefect import State, flow
 from prefect.states import Completed
 
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, Steps, results_of, run_name, writing
 from infra.collected import StoredCollection
 from infra.store.candidates import count_unjudged
 from tasks.reports.text import counted
-from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.sources import asks_written
 from tasks.stages.candidates import find_candidates, search_of

@@ -10,7 +10,7 @@ from infra.settings import ScoringSettings
 from infra.store import Database
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
-from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets
 from tasks.stages.preflight import check_inputs, collected_source

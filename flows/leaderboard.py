@@ -8,8 +8,7 @@ from prefect import flow
 
 from flows.annotate import judge_candidates
 from flows.evaluate import score_methods
-from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
-from flows.runtime.writing import writing
+from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name, writing
 from infra.store.benchmarks import only_benchmark
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_comparison

@@ -5,7 +5,7 @@ from prefect.states import Completed
 
 from flows.runtime.runs import FlowSettings, Steps, run_name
 from infra.store.benchmarks import Published
-from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.stages.labels import label_sets, require_trusted
 from tasks.stages.preflight import check_inputs, collected_source

@@ -10,11 +10,11 @@ from prefect import flow
 from flows.evaluate import score_methods
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, results_of, run_name
 from infra.settings import Configuration
+from tasks.stages.candidates import overlaps_of
 from tasks.stages.compare_annotators import JudgedTruth, judge_truth
 from tasks.stages.preflight import check_annotators, check_inputs, collected_source
 from tasks.stages.scoring import OpenBenchmark
 from tasks.stages.study.kape import open_data, study_method, write_kape_report
-from tasks.stages.study.overlap import overlaps_of
 from tasks.stages.study.report import (
     Studied,
     StudyFiles,

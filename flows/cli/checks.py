@@ -9,8 +9,14 @@ from infra.settings.presets import load_preset
 from infra.store import require_store
 from infra.store.database_file import require_no_writer
 from tasks.corpus.merging import Readable
-from tasks.runtime.checked import ValidatedInputs, check
-from tasks.runtime.input_checks import check_judging, check_lines, check_source, unnamed_input
+from tasks.runtime.input_checks import (
+    ValidatedInputs,
+    check,
+    check_judging,
+    check_lines,
+    check_source,
+    unnamed_input,
+)
 from tasks.sources import lacks_written
 from tasks.stages.collect import stored_collections
 

@@ -22,7 +22,7 @@ from infra.errors import SourceError
 
 if TYPE_CHECKING:
     from infra.settings import Settings
-    from tasks.runtime.checked import ValidatedInputs
+    from tasks.runtime.input_checks import ValidatedInputs
 
 app = typer.Typer(rich_markup_mode="rich")
 challenge_app = group("Enter other people's challenges.")
@@ -37,7 +37,7 @@ def _result(
     **arguments: object,
 ) -> Any:  # noqa: ANN401
     """Check what the flow of a name needs, run it, and return its result."""
-    from tasks.runtime.checked import check
+    from tasks.runtime.input_checks import check
 
     return _run(flow, check(settings, needs), judges=judges, **arguments)
 
@@ -515,7 +515,7 @@ def compare_annotators(
     from infra.files import require_writable, write_outputs
     from infra.subsets import Draw
     from tasks.inputs.pairs import read_truth
-    from tasks.runtime.checked import check
+    from tasks.runtime.input_checks import check
 
     if output:
         require_writable(output)

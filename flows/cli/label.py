@@ -245,9 +245,8 @@ def results(
     people's majority; the alternative annotator test is that of Calderon et al. 2025.
     """
     from infra.store import open_database, samples
-    from tasks.stages.label.agents import agents_beside_people, write_truth
     from tasks.stages.label.report import agents_document, orders_document, results_document
-    from tasks.stages.label.results import label_results
+    from tasks.stages.label.results import agents_beside_people, label_results, write_truth
 
     database = open_database(settings_of(results, locals()).store)
     drawn = samples.load_sample(database, sample)

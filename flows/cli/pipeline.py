@@ -15,8 +15,7 @@ from infra.store import open_database
 from tasks.reports.plan import plan_document
 from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import counted
-from tasks.runtime.checked import ValidatedInputs
-from tasks.runtime.input_checks import check_model_name
+from tasks.runtime.input_checks import ValidatedInputs, check_model_name
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import plan_generation, verifying_committee

@@ -135,7 +135,7 @@ def browse(
     from infra.store import open_database, require_store
     from tasks.browse.labelling import Labelling
     from tasks.browse.opened import ExportSnapshot, StoreSnapshots
-    from tasks.browse.rendering import write_bundle
+    from tasks.browse.pages import write_bundle
 
     settings = settings_of(browse, locals())
     if not folder:

@@ -1,8 +1,7 @@
 """Support for flows.
 
 ``prefect_server`` is the configured Prefect server or a private one, ``command_run`` the run of a
-command there. ``runs`` is what all flows share, ``writing`` the lock under which they write;
-``approval`` how people approve what they do.
+command there. ``runs`` is what all flows share, ``approval`` how people approve what they do.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from prefect import State
 
-    from tasks.runtime.checked import ValidatedInputs
+    from tasks.runtime.input_checks import ValidatedInputs
 
 
 def flow_state(name: str, ready: "ValidatedInputs", **arguments: object) -> "State[Any]":
@@ -20,7 +19,7 @@ def flow_state(name: str, ready: "ValidatedInputs", **arguments: object) -> "Sta
     nothing to do never calls.
     """
     from flows.runtime import command_run  # noqa: PLC0415 - takes as long as all else
-    from tasks.runtime.checked import handed_on  # noqa: PLC0415
+    from tasks.runtime.input_checks import handed_on  # noqa: PLC0415
 
     with handed_on(ready):
         return command_run.flow_state(name, settings=ready.given, **arguments)

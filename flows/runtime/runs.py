@@ -1,30 +1,33 @@
-"""Shared by all flows: their parameters, the names of their runs, and what ends one.
+"""Shared by all flows: their parameters, their runs' names and ends, and the lock to write under.
 
 Names appear in the Prefect UI: sentences that say what a run does. Prefect draws its arrows from
 ``wait_for``. So the parts of flows hand on, besides their results, the steps that the next part
 follows: states and futures of stages.
 """
 
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
 from prefect import Flow
+from prefect.context import FlowRunContext
 from prefect.futures import PrefectFuture
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import BeforeValidator
 
 from infra.errors import BudgetExhaustedError, CosqaError, RunBudgetError
-from infra.settings import Settings
+from infra.settings import Settings, StoreSettings
 from tasks.runtime.caching import Steps
 from tasks.runtime.progress import stop_stages
 
 __all__ = [
     "SIDE_BY_SIDE", "FlowSettings", "Steps", "ends_by_budget", "flow_of", "name_by",
-    "results_of", "run_name", "subject_of",
+    "results_of", "run_name", "subject_of", "writing",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -44,6 +47,10 @@ _MODULES = {
     "study_training": "train",
 }
 _LONGEST = 200
+# A run before this one may still be ending, by itself or by its worker.
+_GRACE_S = 60.0
+# Ids of the flow runs of this process that have held a lock.
+_have_written: set[str] = set()
 _SUBJECTS = (
     "collection", "benchmark", "before", "truth", "data", "questions", "queries", "codes", "preset",
 )  # fmt: skip
@@ -115,3 +122,30 @@ def ends_by_budget(error: CosqaError, judged: int = 0) -> bool:
     The run's own budget is; that of all runs where pairs were judged before.
     """
     return isinstance(error, BudgetExhaustedError if judged else RunBudgetError)
+
+
+@contextmanager
+def writing(store: StoreSettings) -> Iterator[None]:
+    """Hold the writer's lock of the store inside the ``with``, under the name of this flow run.
+
+    Where another run holds it, a command is refused at once, a deployment's run after a minute. A
+    run that was resumed, as by a person who approved its plan, waits until that run ends; so does
+    one that has held the lock before, since it is no run that has done nothing. It is not held
+    while a run waits for approval, nor taken twice by one run.
+
+    Raises:
+        StoreBusyError: Another run holds it; the message names the run.
+    """
+    from infra.store.database_file import writer_lock  # noqa: PLC0415 - imports DuckDB
+
+    own = flow_run.get_id()
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    was_resumed = bool(run and run.empirical_policy.pause_keys)
+    patience_s = _GRACE_S if deployment.get_id() else 0.0
+    if own in _have_written or was_resumed:
+        patience_s = math.inf
+    with writer_lock(store, flow_run.get_name() or "a run without a name", patience_s):
+        if own:
+            _have_written.add(own)
+        yield

@@ -3,7 +3,7 @@
 ``benchmark`` and ``runs`` are the data: queries, codes, labels (records in columns: ``rows``) and
 their ``evidence``, a stream; rankings and relevance judgements. ``writer`` makes an exported folder
 (Parquet tables, ``manifest`` with checksums, dataset ``card``); ``interchange`` and ``trec`` write
-what other evaluation tools read, ``sheets`` what people fill in. `tasks.inputs` reads all of it.
+what other evaluation tools read. `tasks.inputs` reads all of it.
 """
 
 from tasks.benchmarks.benchmark import (

@@ -17,8 +17,7 @@ from infra.store.browsing import Snapshot
 from tasks.browse.guard import Guard
 from tasks.browse.holders import HeldError
 from tasks.browse.labelling import FormError, Labelling
-from tasks.browse.pages import PAGES, NoSuchPageError, Page, pair_page
-from tasks.browse.rendering import html_of, static_files
+from tasks.browse.pages import PAGES, NoSuchPageError, Page, html_of, pair_page, static_files
 
 _LABELLED: Mapping[str, Callable[[Labelling, Snapshot, str, Mapping[str, str]], Page]] = {
     "label": lambda labelling, snapshot, _browser, _asked: labelling.samples_page(snapshot),

@@ -1,14 +1,23 @@
-"""Pages of a snapshot: pairs, a pair, a query with its candidates, methods and queries.
+"""Pages of a snapshot and their HTML: pairs, a pair, a query with candidates, methods, queries.
 
-A page's parameters come from its address, so that they may be anything.
+A page's parameters come from its address, so that they may be anything. Templates make HTML of it,
+and escape all text: on a server, or as a static folder. In the folder each page that another one
+leads to is written once, from the list of all pairs on; there are no forms, so that lists come by
+one filter each.
 """
 
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, get_args
 
+from jinja2 import Environment
+
+import tasks.reports
 from infra.errors import CosqaError
-from infra.identity import BenchmarkId, CodeId, PairKey, QueryId
+from infra.identity import BenchmarkId, CodeId, PairKey, QueryId, mark_of
 from infra.store import annotations
 from infra.store.browsing import (
     FACETS,
@@ -30,9 +39,12 @@ from infra.store.browsing import (
     scores_of_queries,
 )
 from infra.store.corpus import functions_of, texts_of
+from tasks.benchmarks.writer import atomic_folder
 from tasks.reports.evidence import code_facts, judgement_blocks
 from tasks.reports.figures import Dot, dots_figure
 from tasks.reports.labels import shape_figures
+from tasks.reports.render import environment
+from tasks.reports.text import format_cost, format_duration, format_words, visible
 from tasks.stages.specifications import specified_part
 from tasks.statistics.intervals import Interval
 
@@ -40,6 +52,11 @@ Parameters = Mapping[str, str]
 _FILTERS = ("query", "code", *FACETS, "sort")
 _MOST_RECIPES = 10  # of a pair's history, with all evidence
 _MOST_PAIRS = 1 << 62  # a number beyond it is none that the database could compare
+_HERE = Path(__file__).parent
+_LINE = 200
+_FIRST = "pairs"
+
+Link = Callable[..., str]  # a page's name and its parameters → its address
 
 
 class NoSuchPageError(CosqaError):
@@ -185,3 +202,69 @@ PAGES: Mapping[str, Callable[[Snapshot, Parameters], Page]] = {
     "figures": figures_page,
     "words": words_page,
 }
+
+
+def html_of(page: Page, snapshot: Snapshot, link: Link, **more: Any) -> str:  # noqa: ANN401
+    """Return a page, whose template knows ``more`` too, such as who labels."""
+    template = _environment().get_template(f"{page.template}.html.jinja")
+    known = {"live": False, "labels": False, "csrf": "", **more}
+    return template.render(page.shown, snapshot=snapshot, link=link, page=page.template, **known)
+
+
+@cache
+def static_files() -> dict[str, bytes]:
+    """Return name → content of style sheet and script, which pages load from beside them."""
+    base = Path(tasks.reports.__file__).with_name("page.css")
+    own = _HERE / "static"
+    return {
+        "style.css": base.read_bytes() + (own / "browse.css").read_bytes(),
+        "script.js": (own / "browse.js").read_bytes(),
+    }
+
+
+@cache
+def _environment() -> Environment:
+    made = environment(_HERE / "templates")
+    made.filters |= {
+        "line": lambda text: visible(" ".join(str(text).split()), _LINE),
+        "words": lambda text: format_words(visible(str(text), _LINE)),
+        "money": lambda amount: "" if amount is None else format_cost(amount),
+        "duration": lambda seconds: "" if seconds is None else format_duration(seconds),
+    }
+    return made
+
+
+def write_bundle(snapshot: Snapshot, folder: Path) -> int:
+    """Write all pages into a folder, in place of those of an earlier time; return their number.
+
+    Raises:
+        PublishError: The folder has other files.
+    """
+    known: dict[str, tuple[str, dict[str, str]]] = {}
+    waiting: deque[str] = deque()
+
+    def link(page: str, **parameters: object) -> str:
+        given = {name: str(value) for name, value in parameters.items() if value not in ("", None)}
+        name = f"{page}-{mark_of(given)}.html" if given else f"{page}.html"
+        name = "index.html" if name == f"{_FIRST}.html" else name
+        if name not in known:
+            known[name] = (page, given)
+            waiting.append(name)
+        return name
+
+    with atomic_folder(folder, _own) as partial:
+        for name, content in static_files().items():
+            (partial / name).write_bytes(content)
+        link(_FIRST)
+        while waiting:
+            name = waiting.popleft()
+            page, given = known[name]
+            html = html_of(PAGES[page](snapshot, given), snapshot, link)
+            (partial / name).write_text(html, encoding="utf-8")
+    return len(known)
+
+
+def _own(folder: Path) -> set[str]:
+    """Return the files of a folder that an earlier bundle may have written."""
+    pages = {file.name for name in PAGES for file in folder.glob(f"{name}*.html")}
+    return {"index.html", *static_files(), *pages}

@@ -1,4 +1,4 @@
-"""Estimation of a model's scores on queries that nobody labelled, by the estimators.
+"""The study of estimators: the errors of their scores where all queries have labels.
 
-Pure functions over vectors and values; `tasks.stages.estimate` gives them the data of the store.
+Pure functions over vectors and values; `tasks.stages.study.kape` gives them the data of the store.
 """

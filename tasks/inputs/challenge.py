@@ -1,21 +1,23 @@
-"""The published files of the CodeSearchNet challenge: its queries and its annotators' grades.
+"""The files of the CodeSearchNet challenge: its queries, predictions and annotators' grades.
 
 Source: Husain et al. 2019 (arXiv 1909.09436), section 4; files ``queries.csv`` and
 ``annotationStore.csv`` of github/CodeSearchNet.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import csv
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from infra.errors import SourceError
-from tasks.benchmarks.sheets import GRADE_COLUMNS
+from infra.files import atomic_write
 from tasks.inputs.formats import read_query_texts
 from tasks.inputs.tables import CsvRow, read_rows
 from tasks.inputs.text import printable
 
 LANGUAGES = ("go", "java", "javascript", "php", "python", "ruby")
 _EXACT = 3
+GRADE_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 
 
 class Grade(NamedTuple):
@@ -128,3 +130,30 @@ def url_in(row: CsvRow, column: str) -> str:
     if not row.cells[column]:
         raise SourceError(f"{row.place}: {column} is empty: it must name a function")
     return row.cells[column]
+
+
+class Prediction(NamedTuple):
+    """A function that a method returns for a query, in the columns of the challenge's file."""
+
+    query: str
+    language: str
+    identifier: str
+    url: str
+
+
+class GradeRow(NamedTuple):
+    """An annotator's grade of a function, in the columns of ``annotationStore.csv``."""
+
+    language: str
+    query: str
+    url: str
+    relevance: int
+    notes: str
+
+
+def write_rows(file: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a file of the challenge as CSV, whole or not at all, its rows in their order."""
+    with atomic_write(file) as partial, partial.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

@@ -20,14 +20,7 @@ from infra.registry import unknown_name
 from infra.settings import ScoringSettings
 from tasks.benchmarks.runs import NOTHING, Rankings, rank_numbered
 from tasks.encoders import SYNTAX, Vectors, encoders
-from tasks.ranking.pair_models import (
-    PAIR_SYNTAX,
-    RERANKED,
-    Advance,
-    LateModel,
-    pair_models,
-    rerank,
-)
+from tasks.ranking.pair_models import PAIR_SYNTAX, RERANKED, Advance, LateModel, pair_models, rerank
 from tasks.retrievers import retrievers
 from tasks.search.exact import search
 from tasks.search.scores import Block, Codes, Positions, Singles

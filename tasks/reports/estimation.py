@@ -1,9 +1,26 @@
 """The report of estimated scores: as page, as Markdown and as tables for a terminal."""
 
 from infra.records import Record
-from tasks.estimation.unlabelled import MethodEstimate
 from tasks.reports.document import Document, Paragraph, Section, Table
 from tasks.reports.text import format_count
+
+
+class MethodEstimate(Record):
+    """Estimated scores of one method.
+
+    Attributes:
+        method: Its name.
+        k: Neighbours of each query.
+        training: Number of training pairs.
+        queries: Number of queries.
+        scores: Measure → estimated mean over the queries, in the order asked for.
+    """
+
+    method: str
+    k: int
+    training: int
+    queries: int
+    scores: dict[str, float]
 
 
 class EstimationReport(Record):

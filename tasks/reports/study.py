@@ -6,16 +6,7 @@ from dataclasses import replace
 
 from infra.errors import SourceError, StudyError
 from infra.records import Record
-from tasks.reports.document import (
-    Block,
-    Document,
-    Items,
-    Paragraph,
-    Section,
-    Span,
-    Table,
-    Text,
-)
+from tasks.reports.document import Block, Document, Items, Paragraph, Section, Span, Table, Text
 from tasks.reports.figures import Dot, columns_figure, dots_figure
 from tasks.reports.text import NONE, UNKNOWN
 from tasks.statistics.intervals import Interval

@@ -16,7 +16,7 @@ from tasks.statistics.intervals import Interval, bootstrap_interval
 from tasks.statistics.sampling import Spread
 from tasks.studies import paper_data
 from tasks.training.encoder import Description
-from tasks.training.job import History
+from tasks.training.recipes import History
 
 METRICS = ("MRR", "NDCG@10", "MMRR")
 GAINED = ("NDCG@10", "MRR", "Recall@10")

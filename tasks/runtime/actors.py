@@ -18,7 +18,7 @@ from infra.summaries import EncodingEffort
 from tasks.encoders import Encoder, EncoderClass, Kind, Vectors, encoders
 from tasks.runtime.progress import raise_if_stopped, run_logger
 from tasks.runtime.vector_writer import EmbeddedBatch, encode
-from tasks.training.job import History, TrainingJob, TrainingProgress
+from tasks.training.recipes import History, TrainingJob, TrainingProgress
 
 _POLL_S = 1.0  # between checks whether the run was stopped
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way

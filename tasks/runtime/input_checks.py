@@ -1,18 +1,24 @@
-"""Checks of names, options and folders that need neither Prefect nor the store.
+"""The check of a run's inputs, made once, without Prefect: names, options, files and folders.
 
-`tasks.runtime.checked.check` makes them: for a command before it starts anything, for a flow that a
-deployment has started as its first step.
+A command makes it before a server starts, and hands on what it has opened; its flow takes that,
+where its settings are the same. A deployment's flow, to which no command has handed any, makes it
+as its first step.
 """
 
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
 from infra.registry import unknown_name
 from infra.settings import (
+    CommitteeSettings,
     EncoderSettings,
     LanguageModelSettings,
     ScoringSettings,
@@ -20,6 +26,7 @@ from infra.settings import (
     Settings,
     SourceSettings,
 )
+from infra.store import Database, open_database
 from tasks.benchmarks.manifest import is_export, read_manifest
 from tasks.benchmarks.sealing import read_answers
 from tasks.corpus.merging import CombinedSource, Readable
@@ -33,7 +40,8 @@ from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
 from tasks.retrievers import retrievers
-from tasks.sources import SourceRefs, asks_written, open_source
+from tasks.runtime.references import RecipeReference
+from tasks.sources import WRITTEN, SourceRefs, asks_written, open_source, place_written
 from tasks.sources.codesearchnet import CodeSearchNetSource
 from tasks.sources.jsonl import JsonLinesSource
 from tasks.sources.source_code import SourceCode
@@ -44,6 +52,70 @@ from tasks.training.recipes import RECIPES
 _DATA_NAME = re.compile(r"(?!none$)[A-Za-z0-9][\w.-]{0,60}", re.ASCII)
 _FIRST_LINES = 20_000  # are checked in a second
 _USUAL_ENCODER = SearchSettings().encoders[0]
+
+
+@dataclass(frozen=True)
+class ValidatedInputs:
+    """The validated inputs of a run.
+
+    Attributes:
+        given: The settings as they were given.
+        settings: Those with encoders by name, and with the model's key if that is in a block.
+        opened: What the check has opened: the source of a pipeline, the data of a training.
+        recipes: The recipes of the agents whose model and engine were checked.
+    """
+
+    given: Settings
+    settings: Settings
+    opened: Any
+    recipes: dict[CommitteeSettings, RecipeReference] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def database(self) -> Database:
+        """The store, opened when it was first asked for."""
+        return open_database(self.settings.store)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of the source's content when it was first asked for."""
+        source = self.opened or open_source(self.settings.source)
+        return str(source.fingerprint())
+
+
+_handed_on: list[ValidatedInputs] = []
+
+
+def check(settings: Settings, needs: Callable[[Settings], object]) -> ValidatedInputs:
+    """Return the validated inputs of a run.
+
+    ``needs`` checks names, files and folders, and returns what it has opened. The store's folder is
+    absolute: workers of a cluster have working folders of their own.
+
+    Raises:
+        UnknownNameError: There is no such source, encoder or retrieval method.
+        SourceError: An input file is missing.
+    """
+    named = with_named_encoders(settings)
+    store = named.store.model_copy(update={"folder": named.store.folder.absolute()})
+    source = place_written(named.source, store.folder / WRITTEN, named.search.top_k)
+    chosen = named.model_copy(update={"store": store, "source": source})
+    return ValidatedInputs(settings, chosen, needs(chosen))
+
+
+@contextmanager
+def handed_on(ready: ValidatedInputs) -> Iterator[None]:
+    """Let a flow that this process runs inside the ``with`` take what its command has checked."""
+    _handed_on.append(ready)
+    try:
+        yield
+    finally:
+        _handed_on.clear()
+
+
+def take_checked(settings: Settings) -> ValidatedInputs | None:
+    """Return the inputs that this process's command checked by these settings, once."""
+    ready = _handed_on.pop() if _handed_on else None
+    return ready if ready and ready.given == settings else None
 
 
 def check_source(settings: Settings) -> Readable:

@@ -1,19 +1,27 @@
-"""The log of the current Prefect run, and the progress of long tasks in it and in the UI.
+"""The log, the progress and the artifacts of stages, as the Prefect UI shows them.
 
 Prefect is imported where it is asked for a logger.
 """
 
 import logging
+import re
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, copy_context
+from datetime import UTC, datetime
+from pathlib import Path
 from threading import Event
 from typing import cast
 from uuid import UUID
 
+import pyarrow as pa
+
+from infra.files import write_outputs
+from tasks.reports.document import Document
+from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import format_duration, format_pace
 
 _LIBRARIES = ("agents", "sandbox", "infra")
@@ -193,3 +201,37 @@ def progress(key: str, what: str, total: int | None) -> Iterator[Progress]:
         yield counter
     finally:
         counter.report(at_end=True)
+
+
+def artifact_key(kind: str, name: str) -> str:
+    """Return the key of an artifact, such as ``funnel-python-source``.
+
+    It is the same in each run on a collection, so that the Prefect UI shows their history.
+    """
+    letters = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")  # what Prefect takes
+    return f"{kind}-{letters or 'unnamed'}"
+
+
+def time_of_writing() -> str:
+    """Return the present time to the minute, as reports have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def write_pages(
+    folder: Path,
+    name: str,
+    document: Document,
+    others: Mapping[str, str | pa.Table],
+    *,
+    key: str,
+    about: str,
+) -> None:
+    """Write a document as HTML and as Markdown, with other files; the Markdown is an artifact too.
+
+    Other files in the folder stay; ``others`` has further ones by name.
+    """
+    from prefect.artifacts import create_markdown_artifact  # noqa: PLC0415 - takes a second
+
+    text = markdown_page(document)
+    write_outputs(folder, {f"{name}.html": html_page(document), f"{name}.md": text, **others})
+    create_markdown_artifact(text, key=key, description=about)

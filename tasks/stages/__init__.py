@@ -1,10 +1,9 @@
 """The stages: Prefect tasks that read the store, compute, and write results.
 
 In the order of the data: ``collect``, ``vectors`` (embeds texts), ``candidates``, ``annotate``,
-``labels`` (selects the labels of a benchmark, by the majority of labelling rounds),
-``generate`` (has answers written to queries without a match; ``answers`` puts them, and what labels
-rest on, into a benchmark), ``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``,
-``report``.
+``labels`` (selects the labels of a benchmark, by the majority of labelling rounds, with what they
+rest on and written answers), ``generate`` (has answers written to queries without a match),
+``publish``, ``scoring`` (ranks and scores methods), ``leaderboard``, ``report``.
 ``preflight`` checks that all of them can run, where no command has done so.
 
 Others: ``pooling`` turns unjudged results into candidates, ``repair`` writes a benchmark's next

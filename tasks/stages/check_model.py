@@ -22,8 +22,7 @@ from infra.settings import Settings
 from infra.store import annotations, open_database
 from infra.text import words
 from tasks.reports.text import format_cost, format_duration
-from tasks.runtime.checked import check
-from tasks.runtime.input_checks import check_source
+from tasks.runtime.input_checks import check, check_source
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.gold import count_questions, gold_questions
 from tasks.stages.annotate.monitor import store_annotations

@@ -32,9 +32,8 @@ from infra.store import annotations, open_database
 from infra.subsets import Draw, batched
 from tasks.inputs.pairs import TruePair, read_truth
 from tasks.reports.document import Block, Document, KeyValues, Table
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
-from tasks.runtime.progress import Progress, get_run_logger, progress
+from tasks.runtime.progress import Progress, artifact_key, get_run_logger, progress
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.monitor import UnlabelledPairs, store_annotations
 from tasks.stages.annotate.shard import Judged, judge_pairs

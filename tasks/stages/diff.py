@@ -18,8 +18,8 @@ from tasks.reports.diff import (
 )
 from tasks.reports.leaderboard import Leaderboard, Values
 from tasks.reports.render import markdown_page
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage
+from tasks.runtime.progress import artifact_key
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from infra.errors import EstimationError
 from infra.identity import digest
 from infra.settings import (
     EncoderSettings,
@@ -15,15 +16,15 @@ from infra.settings import (
 )
 from infra.store import Database
 from tasks.benchmarks.benchmark import fit_name
-from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
+from tasks.estimators import EstimationData, Floats, PairVectors, Positions, Ranks
+from tasks.estimators.kape import KAPE
 from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.pairs import Pairs, QueryTexts, shared_queries
-from tasks.reports.estimation import EstimationReport, estimation_document
+from tasks.reports.estimation import EstimationReport, MethodEstimate, estimation_document
 from tasks.reports.text import counted, visible
-from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_estimate
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing, write_pages
 from tasks.runtime.references import FileReference
 from tasks.stages.vectors import TextVectors, encoder_key
 
@@ -128,6 +129,36 @@ def estimate_method(
     training = vectors.load_pairs(method, inputs.training)
     queries = vectors.load(method, "query", inputs.queries.texts)
     return estimate_scores(method, training, queries, settings)
+
+
+def estimate_scores(
+    method: str, training: PairVectors, queries: Floats, settings: EstimationSettings
+) -> MethodEstimate:
+    """Return KAPE's estimates of a method's scores.
+
+    Args:
+        method: Its name.
+        training: Vectors of the labelled pairs.
+        queries: (n, d) vectors of the queries.
+        settings: Neighbours and measures.
+
+    Raises:
+        EstimationError: There are no training pairs or queries, or a vector has no cosine.
+        UnknownNameError: A measure is unknown.
+    """
+    data = EstimationData(training, queries, _no_label)
+    estimate = KAPE(settings.k).estimate(data, budget=1, seed=0)
+    return MethodEstimate(
+        method=method,
+        k=settings.k,
+        training=len(training),
+        queries=len(queries),
+        scores={measure: estimate.mean(measure) for measure in settings.metrics},
+    )
+
+
+def _no_label(rows: Positions) -> Ranks:
+    raise EstimationError(f"{len(rows):,} queries were to be labelled, but none can be here")
 
 
 @stage("write-estimate", "report on the estimates for {inputs.name}")

@@ -41,9 +41,8 @@ from tasks.reports.leaderboard import (
 )
 from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, write_pages
 from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.coverage import labels_by
 from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key

@@ -23,8 +23,13 @@ from infra.settings import (
 from infra.settings.section import clean_key
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import draw_arrows_by_steps
-from tasks.runtime.checked import ValidatedInputs, check, take_checked
-from tasks.runtime.input_checks import check_source, with_named_encoders
+from tasks.runtime.input_checks import (
+    ValidatedInputs,
+    check,
+    check_source,
+    take_checked,
+    with_named_encoders,
+)
 from tasks.runtime.progress import begin_stages
 from tasks.runtime.references import CollectedSource, RecipeReference
 from tasks.stages.annotate.plan import AnnotationRun, current_recipe, pending_rounds, plan_of

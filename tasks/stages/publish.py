@@ -8,12 +8,7 @@ from infra.identity import digest, digest_of, program_digest
 from infra.settings import PublishSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Export, Published
-from tasks.benchmarks import (
-    Manifest,
-    is_export,
-    read_manifest,
-    write_benchmark,
-)
+from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
 from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.licences import UNLICENSED, without_unlicensed
 from tasks.benchmarks.manifest import state_of_export
@@ -21,17 +16,13 @@ from tasks.benchmarks.sealing import answers_file, seal_benchmark, write_answers
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import get_run_logger, run_logger
-from tasks.stages.labels import (
-    LabelSet,
-    labelled_benchmark,
-    with_split,
-)
+from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
 
 # Modules that decide, next to the store and the settings, which files the same labels give.
 _WRITERS = (
-    *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.answers"),
-    *("tasks.stages.coverage", "infra.store.labels", "infra.store.evidence", "infra.records"),
-    *("tasks.stages.specifications", "agents.roles.specify"),
+    *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.coverage", "infra.store.labels"),
+    *("infra.store.evidence", "infra.records", "tasks.stages.specifications"),
+    "agents.roles.specify",
 )
 
 

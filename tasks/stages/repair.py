@@ -34,15 +34,13 @@ from tasks.reports.repair import (
     repair_document,
 )
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, write_pages
 from tasks.runtime.references import SearchReference
 from tasks.sources.benchmark import content_ids
 from tasks.stages.annotate.plan import AnnotationRun
-from tasks.stages.answers import StoredAnnotations
 from tasks.stages.coverage import labels_by
-from tasks.stages.labels import label_recipes
+from tasks.stages.labels import StoredAnnotations, label_recipes
 from tasks.stages.leaderboard import compared_methods, read_rankings
 from tasks.stages.pooling import record_pool
 from tasks.stages.scoring import OpenBenchmark, Run

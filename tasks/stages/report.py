@@ -23,9 +23,8 @@ from tasks.reports.run import (
     ReportData,
     report_document,
 )
-from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing, write_pages
 from tasks.runtime.references import CollectedSource
 from tasks.stages.annotate.gold import stored_gold_counts
 from tasks.stages.labels import labels_of_agents

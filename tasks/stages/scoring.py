@@ -19,13 +19,7 @@ from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings
 from infra.settings.sections import USUAL_METRICS
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Evaluation, Published
-from tasks.benchmarks import (
-    Benchmark,
-    benchmark_fingerprint,
-    is_export,
-    read_manifest,
-    write_run,
-)
+from tasks.benchmarks import Benchmark, benchmark_fingerprint, is_export, read_manifest, write_run
 from tasks.benchmarks.runs import QrelsTable, Rankings
 from tasks.benchmarks.sealing import read_answers, unseal_benchmark
 from tasks.benchmarks.trec import run_file, run_tag

@@ -26,7 +26,7 @@ from tasks.stages.annotate.plan import AnnotationRun, pending_rounds, plan_of
 from tasks.stages.leaderboard import annotated_qrels
 from tasks.stages.scoring import Run, rank_with_progress
 from tasks.stages.vectors import BenchmarkVectors
-from tasks.statistics.sequences import FEWEST, Neighbours, neighbours
+from tasks.statistics.comparisons import FEWEST, Neighbours, neighbours
 
 _HANDFUL = 10  # queries, or a fifth of those that are judged
 

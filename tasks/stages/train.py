@@ -39,10 +39,9 @@ from tasks.reports.training import (
     training_figures,
 )
 from tasks.runtime.actors import train_on_ray
-from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, Parameters, stage
 from tasks.runtime.input_checks import check_training
-from tasks.runtime.progress import get_run_logger, progress
+from tasks.runtime.progress import artifact_key, get_run_logger, progress, write_pages
 from tasks.runtime.references import FileReference
 from tasks.stages.leaderboard import query_values, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
@@ -56,9 +55,8 @@ from tasks.training.encoder import (
     write_description,
     write_queries,
 )
-from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.models import is_untrained, models
-from tasks.training.recipes import RECIPES, Recipe
+from tasks.training.recipes import RECIPES, History, Recipe, TrainingJob, TrainingProgress
 
 PAGE, TABLES, FIGURES, TEST = "training.html", "training.md", "training.json", "test"
 _OTHERS = (PAGE, TABLES, FIGURES, TEST)  # than the model's

@@ -7,7 +7,7 @@ from infra.errors import StoreError
 from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.caching import is_done
-from tasks.runtime.checked import ValidatedInputs
+from tasks.runtime.input_checks import ValidatedInputs
 from tasks.runtime.references import CollectedSource
 from tasks.sources import asks_written
 from tasks.stages.annotate.plan import AnnotationRun, pending_rounds, taken_pairs

@@ -20,23 +20,21 @@ from infra.ray import ensure_ray
 from infra.records import code_id_of, query_id_of
 from infra.settings import EncoderSettings, RaySettings
 from infra.store import Database, vectors
-from infra.store.vectors import (
-    Block,
-    Positions,
-    StoredVectors,
-    VectorFile,
-    Vectors,
-    joint_blocks,
-)
+from infra.store.vectors import Block, Positions, StoredVectors, VectorFile, Vectors, joint_blocks
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.benchmarks import Benchmark
 from tasks.encoders import EncoderSpec, Kind, encoders
 from tasks.estimators import PairVectors
 from tasks.inputs.pairs import Pairs
 from tasks.reports.text import counted
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import ENCODER_AWAY, StageRetry, stage
-from tasks.runtime.progress import get_run_logger, progress, raise_if_stopped, run_logger
+from tasks.runtime.progress import (
+    artifact_key,
+    get_run_logger,
+    progress,
+    raise_if_stopped,
+    run_logger,
+)
 from tasks.runtime.vector_writer import EmbeddedBatch, ReadTexts, VectorWriter, encode
 from tasks.search.scores import Codes
 

@@ -1,13 +1,22 @@
-"""Recipes: the hyper-parameters of papers and their code."""
+"""A training: its recipe, as papers and their code have it, its job and its history.
+
+Nothing heavy is imported.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from infra.records import Record
-from tasks.encoders import Similarity
+from tasks.encoders import EncoderClass, Similarity
+
+if TYPE_CHECKING:
+    from tasks.benchmarks.benchmark import Benchmark
+    from tasks.inputs.pairs import Pairs
 
 Loss = Literal["softmax", "hardest-margin", "random-margin", "none"]
 
@@ -94,3 +103,70 @@ _KAPE = _CODEXGLUE.model_copy(
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {recipe.name: recipe for recipe in (_COSQA_PLUS, _CODEXGLUE, _KAPE)}
 )
+
+
+class TrainingProgress(Record):
+    """The progress of a training.
+
+    Attributes:
+        step: Steps taken.
+        epoch: Epochs done, with their fraction.
+        loss: Mean loss since the last report; None where there is none.
+        score: The dev score, where the dev queries were just ranked.
+    """
+
+    step: int
+    epoch: float
+    loss: float | None = None
+    score: float | None = None
+
+
+class History(Record):
+    """The history of a training.
+
+    Attributes:
+        metric: The metric of the dev queries.
+        before: The dev score before the first step.
+        losses: (step, mean loss since the one before).
+        scores: (epoch, dev score).
+        best_epoch: The epoch of the weights.
+        steps: Steps taken.
+        dimension: Length of a vector.
+        seconds: Time of training since the last start, evaluation included.
+        device: The device that computed.
+    """
+
+    metric: str
+    before: float
+    losses: tuple[tuple[int, float], ...]
+    scores: tuple[tuple[float, float], ...]
+    best_epoch: float
+    steps: int
+    dimension: int
+    seconds: float
+    device: str
+
+
+@dataclass(frozen=True)
+class TrainingJob:
+    """A training job.
+
+    Attributes:
+        base: The class of the encoder to fine-tune, or the name of a model of
+            `tasks.training.models`.
+        recipe: Its recipe.
+        pairs: The training pairs.
+        dev: The dev queries, which choose the best epoch.
+        folder: The folder of this job's checkpoints and model.
+    """
+
+    base: EncoderClass | str
+    recipe: Recipe
+    pairs: "Pairs"
+    dev: "Benchmark"
+    folder: Path
+
+    @property
+    def model_folder(self) -> Path:
+        """The folder in which the trained model is saved."""
+        return self.folder / "model"

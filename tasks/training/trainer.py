@@ -19,9 +19,7 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
-from sentence_transformers.sentence_transformer.data_collator import (
-    SentenceTransformerDataCollator,
-)
+from sentence_transformers.sentence_transformer.data_collator import SentenceTransformerDataCollator
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 from sentence_transformers.util import cos_sim, dot_score
 from torch import Tensor, nn
@@ -35,11 +33,10 @@ from tasks.benchmarks.benchmark import Benchmark, qrels_of
 from tasks.encoders import Kind
 from tasks.inputs.pairs import Pairs
 from tasks.training._tower import Tower
-from tasks.training.job import History, TrainingJob, TrainingProgress
 from tasks.training.joint import Features, JointModel
 from tasks.training.model_text import defined_name
 from tasks.training.models import models
-from tasks.training.recipes import Recipe
+from tasks.training.recipes import History, Recipe, TrainingJob, TrainingProgress
 
 _WEIGHTS = "model.safetensors"
 _DEV = "dev"  # the similarity's name in the library's metrics

@@ -41,8 +41,11 @@ def ours(pairs: Pairs, batch: int) -> list[float]:
     """Train for an epoch; return when each step was told of."""
     from tasks.encoders import SpecifiedEncoder, encoders  # noqa: PLC0415 - in a process of its own
     from tasks.inputs.formats import benchmark_of_pairs  # noqa: PLC0415
-    from tasks.training.job import TrainingJob, TrainingProgress  # noqa: PLC0415
-    from tasks.training.recipes import RECIPES  # noqa: PLC0415
+    from tasks.training.recipes import (  # noqa: PLC0415
+        RECIPES,
+        TrainingJob,
+        TrainingProgress,
+    )
     from tasks.training.trainer import train  # noqa: PLC0415
 
     found: Any = encoders.get("minilm")

@@ -6,11 +6,11 @@ import numpy as np
 
 from infra.settings import EstimationSettings
 from tasks.estimation.study import StudiedMethod, StudyFigures, study_figures
-from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.estimators import PairVectors
 from tasks.inputs.pairs import Overlap
-from tasks.reports.estimation import EstimationReport
+from tasks.reports.estimation import EstimationReport, MethodEstimate
 from tasks.reports.kape import KapeReport
+from tasks.stages.estimate import estimate_scores
 
 DIMENSION = 12
 

@@ -22,8 +22,7 @@ from agents import check_model
 from sandbox.backends import make_sandbox
 from tasks.ranking.methods import Ranker
 from tasks.retrievers import retrievers
-from tasks.runtime.checked import check
-from tasks.runtime.input_checks import check_source
+from tasks.runtime.input_checks import check, check_source
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.candidates import search_identity
 from tasks.stages.preflight import check_agents

@@ -19,11 +19,11 @@ from flows.study import study_kape
 from infra.errors import EstimationError, SettingsError, SourceError, UnknownNameError
 from infra.settings import SearchSettings, Settings
 from tasks.estimation.study import StudyFigures, study_figures
-from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.inputs.formats.pair_files import NOT_RELEVANT
+from tasks.reports.estimation import MethodEstimate
 from tasks.runtime.input_checks import check_estimate
 from tasks.stages import estimate as stage
-from tasks.stages.estimate import read_report
+from tasks.stages.estimate import estimate_scores, read_report
 from tasks.stages.study.kape import read_kape_report
 from tasks.stages.vectors import KINDS
 from tests.flows.estimation import (

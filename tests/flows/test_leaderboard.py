@@ -25,11 +25,10 @@ from tasks.benchmarks import benchmark_fingerprint, write_benchmark
 from tasks.benchmarks.interchange import write_beir
 from tasks.benchmarks.sealing import seal_benchmark, write_answers
 from tasks.encoders import encoders
-from tasks.estimation.unlabelled import MethodEstimate
 from tasks.inputs.formats.beir import Beir
 from tasks.inputs.formats.export import read_benchmark
 from tasks.reports.diff import difference
-from tasks.reports.estimation import EstimationReport
+from tasks.reports.estimation import EstimationReport, MethodEstimate
 from tasks.reports.labels import answers_figure
 from tasks.stages.label.report import orders_document
 from tasks.stages.label.results import LabelResults, RightAnswers, label_results

@@ -22,12 +22,11 @@ from infra.settings.origins import PREFIX
 from infra.store import corpus
 from tasks.benchmarks import write_benchmark, write_run
 from tasks.benchmarks.runs import rankings_of
-from tasks.benchmarks.sheets import COLUMNS, Answer, write_answers
 from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.formats.beir import Beir
 from tasks.inputs.formats.export import read_benchmark
 from tasks.inputs.pairs import read_queries, read_truth
-from tasks.inputs.sheets import read_answers, read_label_sheet
+from tasks.inputs.sheets import COLUMNS, Answer, read_answers, read_label_sheet, write_answers
 from tasks.inputs.trec import read_run
 from tasks.sources import open_source, sources
 from tasks.stages.study.report import read_annotators

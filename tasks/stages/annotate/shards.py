@@ -25,9 +25,8 @@ from infra.store import Database, annotations, open_database
 from infra.store.figures import reading_figures
 from infra.store.pending import pairs_in
 from tasks.reports.run import contradictions
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import stage, task_of
-from tasks.runtime.progress import get_run_logger, progress, run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, progress, run_logger
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
 from tasks.runtime.references import JudgedPairs
 from tasks.stages.annotate.gold import ENOUGH, known_labels, mix_questions

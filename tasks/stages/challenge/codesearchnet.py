@@ -18,9 +18,16 @@ from infra.settings import Settings
 from infra.store import Database, corpus, samples
 from infra.store.samples import Sample
 from infra.store.votes import load_votes
-from tasks.benchmarks.sheets import GRADE_COLUMNS, GradeRow, Prediction, write_rows
 from tasks.corpus.merging import Readable
-from tasks.inputs.challenge import LANGUAGES, challenge_queries, read_grades
+from tasks.inputs.challenge import (
+    GRADE_COLUMNS,
+    LANGUAGES,
+    GradeRow,
+    Prediction,
+    challenge_queries,
+    read_grades,
+    write_rows,
+)
 from tasks.inputs.trec import read_run
 from tasks.reports.document import Block, Document, Table
 from tasks.reports.text import counted, tally

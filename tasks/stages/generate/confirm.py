@@ -8,8 +8,7 @@ from infra.languages import language_named
 from infra.records import Code, GivenVote, Record
 from infra.store import Database, generated
 from infra.store.generated import CONFIRMATIONS, GeneratedCode
-from tasks.benchmarks.sheets import Answer, write_answers
-from tasks.inputs.sheets import AnswerRow, is_filled, read_answers
+from tasks.inputs.sheets import Answer, AnswerRow, is_filled, read_answers, write_answers
 
 
 class ConfirmationCounts(Record):

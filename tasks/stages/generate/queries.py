@@ -36,9 +36,8 @@ from tasks.corpus.written import (
 from tasks.inputs.text import one_line
 from tasks.reports.plan import expected_note
 from tasks.reports.text import counted, format_cost, tally
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, is_done, stage
-from tasks.runtime.progress import get_run_logger, progress
+from tasks.runtime.progress import artifact_key, get_run_logger, progress
 from tasks.sources import lacks_written, written_queries
 from tasks.stages.annotate.cost import expected_of_texts
 from tasks.stages.collect import collect_source

@@ -43,9 +43,8 @@ from infra.store.labels import decide_labels
 from infra.subsets import Draw
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
-from tasks.runtime.artifacts import artifact_key
 from tasks.runtime.caching import MODEL_AWAY, stage
-from tasks.runtime.progress import get_run_logger, progress, run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, progress, run_logger
 from tasks.runtime.references import CollectedSource
 from tasks.stages.annotate.monitor import store_annotations
 from tasks.stages.annotate.plan import current_recipe

@@ -9,8 +9,7 @@ from infra.records import Criterion
 from infra.store.samples import Sample
 from tasks.reports.document import Block, Document, Table
 from tasks.stages.estimate import read_report
-from tasks.stages.label.agents import AgentsBesidePeople
-from tasks.stages.label.results import LabelResults
+from tasks.stages.label.results import AgentsBesidePeople, LabelResults
 from tasks.statistics.intervals import Interval
 from tasks.studies import PublishedFigure, paper_data
 

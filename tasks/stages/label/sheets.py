@@ -18,8 +18,7 @@ from infra.settings import SandboxSettings
 from infra.store import Database, samples
 from infra.store.samples import Sample, SampleItem, ShownItem
 from infra.store.votes import load_votes, record_votes
-from tasks.benchmarks.sheets import COLUMNS, write_sheet
-from tasks.inputs.sheets import LabelRow, read_label_sheet
+from tasks.inputs.sheets import COLUMNS, LabelRow, read_label_sheet, write_sheet
 from tasks.inputs.text import printable
 from tasks.reports.text import visible
 from tasks.stages.sandbox import run_programs

@@ -14,10 +14,15 @@ from tasks.estimation.study import StudiedMethod, rival_names, study_figures, st
 from tasks.inputs.formats import find_split, read_pairs, split_path
 from tasks.inputs.pairs import Pairs, overlap
 from tasks.reports.kape import KapeReport, kape_document
-from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_kape
-from tasks.runtime.progress import get_run_logger, progress
+from tasks.runtime.progress import (
+    artifact_key,
+    get_run_logger,
+    progress,
+    time_of_writing,
+    write_pages,
+)
 from tasks.runtime.references import FileReference
 from tasks.stages.vectors import TextVectors
 

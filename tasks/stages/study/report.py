@@ -32,24 +32,16 @@ from tasks.inputs.lines import decode_json
 from tasks.inputs.text import printable, read_text
 from tasks.ranking.methods import chosen_methods
 from tasks.reports.study import StudyReport, build_report, study_document
-from tasks.runtime.artifacts import artifact_key, time_of_writing, write_pages
 from tasks.runtime.caching import stage
-from tasks.runtime.progress import get_run_logger
+from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing, write_pages
 from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
+from tasks.stages.candidates import Overlaps
 from tasks.stages.labels import label_sets, labels_of_agents
 from tasks.stages.publish import published_benchmarks
 from tasks.stages.scoring import method_key
-from tasks.stages.study.overlap import Overlaps
 from tasks.statistics.agreement import alphas_of_rounds
-from tasks.studies import (
-    Annotator,
-    BenchmarkFacts,
-    CollectionFacts,
-    Evidence,
-    Mean,
-    Missing,
-)
+from tasks.studies import Annotator, BenchmarkFacts, CollectionFacts, Evidence, Mean, Missing
 from tasks.studies.benchmark import BY_MATCHES
 from tasks.studies.benchmark import METRICS as OF_METHODS
 

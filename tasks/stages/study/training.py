@@ -17,9 +17,9 @@ from tasks.reports.training import (
     training_figures,
     training_study_document,
 )
-from tasks.runtime.artifacts import artifact_key, write_pages
 from tasks.runtime.caching import stage
 from tasks.runtime.input_checks import check_training
+from tasks.runtime.progress import artifact_key, write_pages
 from tasks.stages.leaderboard import query_values, read_rankings
 from tasks.stages.scoring import OpenBenchmark, Run
 from tasks.stages.study.kape import folder_name

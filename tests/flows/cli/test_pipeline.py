@@ -24,8 +24,7 @@ from infra.store import open_database
 from infra.store.corpus import replace_collections
 from tasks.reports.run import BenchmarkScores
 from tasks.reports.text import NONE
-from tasks.runtime.checked import check
-from tasks.runtime.input_checks import check_source
+from tasks.runtime.input_checks import check, check_source
 from tasks.sources import open_source, sources
 from tasks.stages.generate.write import verifying_committee
 from tasks.stages.preflight import check_agents, check_annotators

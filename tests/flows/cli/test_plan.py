@@ -14,8 +14,7 @@ from infra.records import Candidate
 from infra.settings import load_settings
 from infra.store import candidates, corpus, open_database
 from tasks.reports.plan import RunPlan
-from tasks.runtime.checked import check
-from tasks.runtime.input_checks import check_source
+from tasks.runtime.input_checks import check, check_source
 from tasks.sources import open_source
 from tasks.stages.candidates import search_identity
 from tasks.stages.preflight import annotation_plan

@@ -1,6 +1,6 @@
 """Laws of runs that write: who waits for approval, what it bounds, and who waits for the lease.
 
-Covers `flows.runtime.approval`, `flows.runtime.writing`.
+Covers `flows.runtime.approval`, `flows.runtime.runs`.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from prefect.states import AwaitingRetry
 
 from flows import entries
 from flows.runtime.approval import Answer, approved, bounded, pause_key
-from flows.runtime.writing import writing
+from flows.runtime.runs import writing
 from infra.errors import SettingsError, StoreBusyError
 from infra.identity import RecipeId
 from infra.settings import OperationSettings, ReannotationSettings, Settings, StoreSettings
@@ -196,7 +196,7 @@ def test_a_run_that_is_started_again_after_its_end_asks_anew(
 def test_a_run_that_was_approved_waits_for_the_run_that_writes(
     deployed: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("flows.runtime.writing._GRACE_S", 0.1)
+    monkeypatch.setattr("flows.runtime.runs._GRACE_S", 0.1)
     store = StoreSettings(folder=tmp_path)
     has_begun = Event()
 
@@ -249,7 +249,7 @@ def hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hours]:
 @pytest.fixture(params=["command", "deployment"])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     if request.param == "deployment":
-        monkeypatch.setattr("flows.runtime.writing.deployment.get_id", lambda: "its id")
+        monkeypatch.setattr("flows.runtime.runs.deployment.get_id", lambda: "its id")
     return request.param
 
 

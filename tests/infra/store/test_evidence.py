@@ -15,7 +15,7 @@ from infra.store import Database, annotations, candidates, generated
 from infra.store.benchmarks import state_of_labels
 from infra.store.evidence import EvidenceSelection, count_evidence, read_evidence
 from infra.store.labels import CurrentLabels, decide_labels
-from tasks.stages.answers import StoredAnnotations
+from tasks.stages.labels import StoredAnnotations
 from tasks.statistics.agreement import majority
 from tests.fakes.stores import labels_by
 from tests.infra.store.test_store import held_by_another_process

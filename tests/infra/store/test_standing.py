@@ -18,7 +18,7 @@ from infra.store import Database, annotations, candidates, database_file, open_d
 from infra.store.evidence import EvidenceSelection
 from infra.store.figures import label_figures, reading_figures
 from infra.store.labels import Coverage, CurrentLabels, decide_labels
-from tasks.stages.answers import StoredAnnotations
+from tasks.stages.labels import StoredAnnotations
 from tests.fakes.stores import labels_by
 from tests.tasks.stages.generate.world import CODES, QUERIES, SEARCH, judged_store, judgement
 

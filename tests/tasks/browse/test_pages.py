@@ -2,7 +2,7 @@
 
 As a folder every link leads to a file of it.
 
-Covers `tasks.browse.opened`, `tasks.browse.rendering`, `tasks.browse.app`.
+Covers `tasks.browse.opened`, `tasks.browse.app`.
 """
 
 import html
@@ -24,7 +24,7 @@ from tasks.benchmarks import columns_of, write_benchmark
 from tasks.benchmarks.rows import EVIDENCE
 from tasks.browse.guard import HEADERS
 from tasks.browse.opened import TABLES, ExportSnapshot, StoreSnapshots
-from tasks.browse.rendering import write_bundle
+from tasks.browse.pages import write_bundle
 from tests.fakes.benchmarks import agents_benchmark
 from tests.fakes.browsing import HOSTILE, client_of, judged, judged_store, pairs_of
 from tests.fakes.stores import whole_store

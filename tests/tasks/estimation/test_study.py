@@ -1,7 +1,4 @@
-"""Laws of the KAPE study's figures, and of the estimate of a method's scores without labels.
-
-Covers `tasks.estimation.unlabelled`.
-"""
+"""Laws of the KAPE study's figures."""
 
 from collections import Counter
 from functools import cache
@@ -9,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from infra.errors import EstimationError, UnknownNameError
-from infra.settings import EstimationSettings
+from infra.errors import EstimationError
 from tasks.estimation.study import (
     BUDGETS,
     KAPE_WEIGHTING,
@@ -20,7 +16,6 @@ from tasks.estimation.study import (
     study_figures,
     study_steps,
 )
-from tasks.estimation.unlabelled import MethodEstimate, estimate_scores
 from tasks.estimators import (
     MEASURES,
     EstimationData,
@@ -30,7 +25,7 @@ from tasks.estimators import (
 )
 from tasks.estimators.kape import KAPE
 from tasks.inputs.pairs import Overlap, Pairs, overlap
-from tests.fakes.estimations import estimated, pairs
+from tests.fakes.estimations import pairs
 
 TESTED = 81
 
@@ -164,28 +159,3 @@ def test_common_queries_and_pairs_are_counted() -> None:
     training = [("Sort a list", "def f(): pass"), ("b", "def g(): pass")]
     test = [("sort  a list", "def f(): pass\n"), ("b", "def h(): pass"), ("c", "def g(): pass")]
     assert overlap(read(training), read(test)) == Overlap(queries=2, pairs=1, of=3)
-
-
-def test_an_estimate_without_labels_is_kape_s_for_each_measure() -> None:
-    found = estimated()
-    data = EstimationData.of_pairs(pairs(300, 1), pairs(200, 2))
-    kape = KAPE(5).estimate(data, budget=1, seed=0)
-    assert found.scores == {name: pytest.approx(kape.mean(name)) for name in MEASURES}
-    assert MethodEstimate.model_validate_json(found.model_dump_json()) == found
-
-
-def test_one_training_pair_is_enough_for_an_estimate() -> None:
-    found = estimate_scores("m", pairs(1, 1), pairs(200, 2).queries, EstimationSettings())
-    assert found.scores["MRR"] == pytest.approx(1 / 200)  # one pair 200 times: all tie
-
-
-def test_what_cannot_be_estimated_is_refused() -> None:
-    queries, usual = pairs(200, 2).queries, EstimationSettings()
-    for training, asked, settings, error, message in (
-        (pairs(0, 1), queries, usual, EstimationError, "no training pairs"),
-        (pairs(300, 1), queries[:0], usual, EstimationError, "no queries"),
-        (pairs(300, 1), queries * np.float32(np.nan), usual, EstimationError, "test queries"),
-        (pairs(3, 1), queries, EstimationSettings(metrics=("MAP",)), UnknownNameError, "MAP"),
-    ):
-        with pytest.raises(error, match=message):
-            estimate_scores("m", training, asked, settings)

@@ -1,6 +1,6 @@
 """Laws of sheets for people, and of grades of CodeSearchNet's challenge: what they said comes back.
 
-Covers `challenge`, `tasks.benchmarks.sheets`.
+Covers `challenge`.
 """
 
 import csv
@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from infra.errors import SourceError
 from infra.identity import QueryId
-from tasks.benchmarks.sheets import Answer, inert, plain, write_answers
 from tasks.inputs.challenge import Grade, is_right, read_grades
-from tasks.inputs.sheets import is_filled, read_answers
+from tasks.inputs.sheets import Answer, inert, is_filled, plain, read_answers, write_answers
 from tests.fakes.studies import csn_annotations
 
 CODES = ["def f(x):\n    return x, 1", "@cache\ndef g():\n    return '\"'", "=1+1"]

@@ -26,8 +26,7 @@ from tasks.statistics import Values
 from tasks.statistics.intervals import bootstrap_interval
 from tasks.studies import paper_data
 from tasks.training.encoder import Description
-from tasks.training.job import History
-from tasks.training.recipes import RECIPES
+from tasks.training.recipes import RECIPES, History
 
 HOSTILE = "<script>alert(1)</script>|"
 

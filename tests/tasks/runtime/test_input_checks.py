@@ -1,7 +1,4 @@
-"""Laws of the names that a flow goes on with, and of the check that is made once.
-
-Covers `tasks.runtime.input_checks`, `tasks.runtime.checked`.
-"""
+"""Laws of the names that a flow goes on with, and of the check that is made once."""
 
 import gzip
 from collections.abc import Callable
@@ -21,8 +18,8 @@ from infra.settings import (
 )
 from tasks.benchmarks.manifest import MANIFEST
 from tasks.encoders import encoders
-from tasks.runtime.checked import check, handed_on, take_checked
 from tasks.runtime.input_checks import (
+    check,
     check_challenge,
     check_comparison,
     check_estimate,
@@ -30,6 +27,8 @@ from tasks.runtime.input_checks import (
     check_kape,
     check_source,
     check_training,
+    handed_on,
+    take_checked,
     with_named_encoders,
 )
 from tasks.sources import sources

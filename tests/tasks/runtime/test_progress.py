@@ -1,4 +1,7 @@
-"""Laws of a run's log, which has what libraries log, and of the progress bar, which ends no run."""
+"""Laws of a run's log, which has what libraries log, and of what the Prefect UI shows of a stage.
+
+A progress bar ends no run, and artifacts have keys that Prefect takes.
+"""
 
 import logging
 import re
@@ -12,7 +15,7 @@ from prefect import artifacts
 
 from infra.errors import StoreLockedError
 from tasks.runtime import progress
-from tasks.runtime.progress import hear_libraries
+from tasks.runtime.progress import artifact_key, hear_libraries
 
 
 def test_a_prefect_server_that_takes_no_progress_ends_no_run(
@@ -199,3 +202,9 @@ def test_libraries_log_is_passed_on_without_details(kept: Kept) -> None:
     log.warning("no price")
     log.debug("a detail")
     assert kept.said == ["retry", "no price"]
+
+
+def test_names_become_keys_that_prefect_takes() -> None:
+    assert artifact_key("funnel", "Python Source (3.11)") == "funnel-python-source-3-11"
+    assert artifact_key("judged", "ümläut_x") == "judged-ml-ut-x"
+    assert artifact_key("judged", "…") == "judged-unnamed"

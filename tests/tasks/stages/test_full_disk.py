@@ -1,6 +1,6 @@
 """The law of a full disk: a command's files stay as they were, and the user is told what to do.
 
-Covers `tasks.runtime.artifacts`.
+Covers `tasks.runtime.progress`.
 """
 
 import errno
@@ -19,7 +19,7 @@ from infra.store.benchmarks import Published
 from infra.store.database import TempTable
 from tasks.benchmarks import write_benchmark
 from tasks.reports.document import Document
-from tasks.runtime.artifacts import write_pages
+from tasks.runtime.progress import write_pages
 from tasks.stages.diff import compare_versions
 from tasks.stages.generate.confirm import write_waiting
 from tasks.stages.leaderboard import write_leaderboard

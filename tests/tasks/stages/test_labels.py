@@ -1,7 +1,7 @@
 """Laws of label sets and of benchmarks made of them: the majority of rounds, written answers beside
 it, people's labels, the code base and the split.
 
-Covers `tasks.stages.answers`, `flows.cli.pipeline`.
+Covers `tasks.stages.labels`, `flows.cli.pipeline`.
 """
 
 from pathlib import Path

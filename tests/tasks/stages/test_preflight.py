@@ -20,7 +20,7 @@ from infra.settings import (
     StoreSettings,
 )
 from sandbox.backends import backends
-from tasks.runtime.checked import ValidatedInputs, check, handed_on
+from tasks.runtime.input_checks import ValidatedInputs, check, handed_on
 from tasks.stages.annotate.plan import current_recipe
 from tasks.stages.preflight import check_agents, check_committee, check_inputs
 from tests.fakes.llm_server import KEY, ScriptedServer

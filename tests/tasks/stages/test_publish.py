@@ -1,6 +1,6 @@
 """Laws of publishing: what is up to date is not read again, and a full disk spoils nothing.
 
-Covers `tasks.stages.answers`.
+Covers `tasks.stages.labels`.
 """
 
 import os
@@ -104,7 +104,7 @@ def test_evidence_of_code_that_may_be_published_is_read_once(
             yield batch
         passes.append(rows)
 
-    monkeypatch.setattr("tasks.stages.answers.read_evidence", counted)
+    monkeypatch.setattr("tasks.stages.labels.read_evidence", counted)
     with labels[0].transaction() as tx:
         tx.execute(
             "UPDATE collection_codes SET licence = 'unknown' WHERE code_id = ?", [CODES[0].code_id]

@@ -20,7 +20,7 @@ from tasks.runtime.input_checks import check_training
 from tasks.stages import train as stage
 from tasks.stages.train import TrainedEncoder, TrainingInput, train_encoder
 from tasks.training import trainer
-from tasks.training.job import History, TrainingJob, TrainingProgress
+from tasks.training.recipes import History, TrainingJob, TrainingProgress
 from tests.tasks.reports.cases import benchmark as forty_queries
 from tests.tasks.training.world import checkpoint, inputs_of, rows, vectors_of, write_lines
 

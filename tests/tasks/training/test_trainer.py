@@ -1,6 +1,6 @@
 """The losses against loops over pairs; the trainer against plain PyTorch; killed and resumed runs.
 
-Covers `tasks.training.job`, `tasks.training._tower`.
+Covers `tasks.training.recipes`, `tasks.training._tower`.
 """
 
 import random
@@ -32,8 +32,7 @@ from tasks.ranking.methods import rank_vectors
 from tasks.search.scores import in_memory
 from tasks.training import trainer
 from tasks.training._tower import Tower
-from tasks.training.job import History, TrainingJob, TrainingProgress
-from tasks.training.recipes import RECIPES, Recipe
+from tasks.training.recipes import RECIPES, History, Recipe, TrainingJob, TrainingProgress
 from tasks.training.trainer import PairLoss, dev_evaluator, train, with_names_as_queries
 from tests.tasks.training.plain import LOOPS, Batch, PlainTraining, flat
 from tests.tasks.training.world import checkpoint, inputs_of, job_of, vectors_of

@@ -11,8 +11,8 @@ import torch
 from infra.settings import TrainingSettings
 from tasks.encoders import Kind, Vectors
 from tasks.stages.train import TrainingInput
-from tasks.training.job import TrainingJob
 from tasks.training.joint import JointModel
+from tasks.training.recipes import TrainingJob
 from tests.fakes.checkpoints import make_checkpoint
 
 WORDS = ("list", "file", "sum", "dict", "tree", "mail", "time", "path", "graph", "image")
