@@ -16,13 +16,7 @@ from tasks.estimation.study import (
     study_figures,
     study_steps,
 )
-from tasks.estimators import (
-    MEASURES,
-    EstimationData,
-    PairVectors,
-    estimators,
-    ranks_among,
-)
+from tasks.estimators import MEASURES, EstimationData, PairVectors, estimators, ranks_among
 from tasks.estimators.kape import KAPE
 from tasks.inputs.pairs import Overlap, Pairs, overlap
 from tests.fakes.estimations import pairs

@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tasks.estimators import (
-    Estimate,
-    EstimationData,
-    PairVectors,
-    Positions,
-    Ranks,
-)
+from tasks.estimators import Estimate, EstimationData, PairVectors, Positions, Ranks
 from tasks.estimators.kape import (
     KAPE,
     Kept,

@@ -8,11 +8,7 @@ import pytest
 from mmd_critic import MMDCritic
 from mmd_critic.kernels import RBFKernel
 
-from tasks.estimators import (
-    EstimationData,
-    PairVectors,
-    Positions,
-)
+from tasks.estimators import EstimationData, PairVectors, Positions
 from tasks.estimators.pace import PACE, apportion, core_distances, diverse, prototypes, scaled
 from tasks.statistics import Values
 

@@ -21,12 +21,7 @@ from tasks.filters.documentation import (
 )
 from tasks.filters.python_code import INCOMPLETE, IRRELEVANT, MIXED, OTHER_LANGUAGE, PythonCode
 from tasks.filters.special_methods import SpecialMethods
-from tasks.filters.testable import (
-    NO_PARAMETER,
-    NO_RESULT,
-    ONLY_SELF,
-    HasInputAndResult,
-)
+from tasks.filters.testable import NO_PARAMETER, NO_RESULT, ONLY_SELF, HasInputAndResult
 from tasks.filters.testable_without_self import HasInputBesideSelf
 
 SOURCES = [

@@ -13,12 +13,7 @@ from tasks.metrics import evaluate
 from tasks.reports.document import Document
 from tasks.reports.estimation import estimation_document
 from tasks.reports.kape import kape_document
-from tasks.reports.leaderboard import (
-    Leaderboard,
-    MethodScores,
-    build_leaderboard,
-    judged_share,
-)
+from tasks.reports.leaderboard import Leaderboard, MethodScores, build_leaderboard, judged_share
 from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.plan import Amount, Expected, ReasonPlan, RunPlan, plan_document
 from tasks.reports.run import report_document

@@ -1,10 +1,6 @@
 """Laws of the report of an estimate: what it says."""
 
-from tasks.reports.estimation import (
-    EstimationReport,
-    estimate_table,
-    estimation_document,
-)
+from tasks.reports.estimation import EstimationReport, estimate_table, estimation_document
 from tasks.reports.render import html_page
 from tests.fakes.estimations import estimation_report
 

@@ -5,12 +5,7 @@ from html import unescape
 
 from tasks.reports.evidence import SpecifiedPart
 from tasks.reports.render import html_page
-from tests.fakes.reports import (
-    JUDGED_BY,
-    hostile_judgement,
-    judgement_page,
-    realistic_annotation,
-)
+from tests.fakes.reports import JUDGED_BY, hostile_judgement, judgement_page, realistic_annotation
 
 CLEAR = JUDGED_BY.specification.model_copy(
     update={"clarity": "clear", "is_underspecified": False, "left_open": ()}

@@ -1,13 +1,7 @@
 """Laws of a plan in words, and of the question whether it may run."""
 
 from infra.records import Record
-from tasks.reports.plan import (
-    RunPlan,
-    plan_document,
-    plan_notes,
-    plan_sentence,
-    plan_table,
-)
+from tasks.reports.plan import RunPlan, plan_document, plan_notes, plan_sentence, plan_table
 from tasks.reports.render import markdown_page
 from tests.tasks.reports.cases import PLAN
 

@@ -17,18 +17,10 @@ import pytest
 
 from infra.errors import PublishError, SourceError
 from infra.records import Query
-from infra.settings import (
-    EvaluationSettings,
-    PublishSettings,
-    ScoringSettings,
-    Settings,
-)
+from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings, Settings
 from infra.store import Database, benchmarks, vectors
 from infra.store.vectors import StoredVectors
-from tasks.benchmarks import (
-    Benchmark,
-    write_benchmark,
-)
+from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.runs import QrelsTable
 from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate

@@ -9,12 +9,7 @@ import pytest
 
 from infra.errors import EncoderError, UnknownNameError
 from tasks.encoders import encoders
-from tasks.training.encoder import (
-    Description,
-    JointSpec,
-    read_description,
-    write_description,
-)
+from tasks.training.encoder import Description, JointSpec, read_description, write_description
 from tasks.training.models import models
 from tests.tasks.training.world import rows, vectors_of
 

@@ -16,9 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.sentence_transformer.data_collator import (
-    SentenceTransformerDataCollator,
-)
+from sentence_transformers.sentence_transformer.data_collator import SentenceTransformerDataCollator
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 from torch import Tensor, nn
 from torch.nn.functional import normalize

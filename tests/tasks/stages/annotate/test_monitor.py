@@ -18,13 +18,7 @@ from agents.llm.ledger import journal_ledger
 from infra.budget import run_budget
 from infra.errors import DiskFullError, StoreError
 from infra.identity import CodeId, PairKey, QueryId, RecipeId
-from infra.records import (
-    Annotation,
-    Execution,
-    ExecutionResult,
-    GivenVote,
-    LanguageModelCall,
-)
+from infra.records import Annotation, Execution, ExecutionResult, GivenVote, LanguageModelCall
 from infra.settings import LanguageModelSettings, StoreSettings
 from infra.store import Database, annotations, open_database
 from tasks.runtime.progress import Progress

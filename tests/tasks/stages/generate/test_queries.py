@@ -24,12 +24,7 @@ from infra.errors import (
     UnreadableReplyError,
 )
 from infra.records import Code
-from infra.settings import (
-    GenerationSettings,
-    LanguageModelSettings,
-    SourceSettings,
-    StoreSettings,
-)
+from infra.settings import GenerationSettings, LanguageModelSettings, SourceSettings, StoreSettings
 from infra.store import Database, open_database
 from tasks.corpus.written import GENERAL, WrittenQueries, names_function
 from tasks.runtime.progress import Progress

@@ -28,10 +28,7 @@ from tasks.training.model_text import (
     vocabulary,
 )
 from tasks.training.models import models
-from tasks.training.models._layers import (
-    BidirectionalLstm,
-    attended,
-)
+from tasks.training.models._layers import BidirectionalLstm, attended
 from tasks.training.models.codesearchnet import Convolutions, NeuralBagOfWords, WeightedMean
 from tasks.training.models.fasttext import SIZE, Ncs, Unif, fasttext
 from tasks.training.models.lstm import DeepCs, TokAtt, max_pooled
