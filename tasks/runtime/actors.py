@@ -1,9 +1,10 @@
 """Ray actors: those that embed batches of texts, and the one that trains a model."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import chain, islice
+from dataclasses import dataclass
+from itertools import chain
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from tasks.training.recipes import History, TrainingJob, TrainingProgress
 
 _POLL_S = 1.0  # between checks whether the run was stopped
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
-_MOST_DEATHS = 3  # of one actor; Ray starts it again and sends it its batches again
+_MOST_DEATHS = 3  # of actors that had one batch
 _MOST_ON_A_NODE = 8  # where no number of actors is set
 _FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
 
@@ -109,59 +110,148 @@ def embed_batches(
 
     An actor gets its next batch before the vectors of the last one are yielded, and has at most two
     at once, so that memory stays bounded. One that Ray has not placed yet gets none, and may be
-    placed on a node that joins. Ray restarts one that dies, with the batches that it had.
+    placed on a node that joins. The batches of one that dies, or whose node is gone, go to the
+    others and to one in its place.
 
     Raises:
         EncoderError: The encoder cannot be loaded, or failed.
-        EncoderUnavailableError: An actor keeps dying, or none will ever find room.
+        EncoderUnavailableError: A batch ends all actors that get it, or none will ever find room.
     """
     numbered = enumerate(batches)
     if (first := next(numbered, None)) is None:
         return
-    left = chain([first], numbered)
     workers = workers_for(live_nodes(), texts, settings)
-    actors = _started(encoders.get(encoder), workers, settings.batch_size)
-    # Actor and number of the batch; the first call of each is answered once it is placed.
-    calls: dict[Any, tuple[Any, int | None]] = {
-        actor.__ray_ready__.remote(): (actor, None) for actor in actors
-    }
-    is_left, placed, silent_s = True, 0, 0.0
+    pool = _Pool(encoder, workers, settings.batch_size, chain([first], numbered))
+    silent_s = 0.0
     try:
-        while is_left or any(number is not None for _, number in calls.values()):
-            ready = ended(list(calls))
+        while pool.hand_out():
+            ready = ended(list(pool.calls))
             silent_s = 0.0 if ready else silent_s + _POLL_S
             if silent_s >= ray_settings.placement_timeout_s:
                 _report_room(encoder, workers, ray_settings)
                 silent_s = 0.0
             for reference in ready:
-                actor, number = calls.pop(reference)
-                with _translate_ray_errors(encoder):
-                    answer = ray.get(reference)
-                following = list(islice(left, _IN_FLIGHT if number is None else 1))
-                is_left = bool(following)
-                for next_number, (kind, some) in following:
-                    calls[actor.embed.remote(some, kind)] = actor, next_number
-                if number is None:
-                    placed += 1
-                else:
-                    yield EmbeddedBatch(number, answer[0], answer[1].beside(placed))
+                if answer := pool.answer(reference):
+                    pool.hand_out()
+                    yield answer
     finally:
-        for actor in actors:
-            ray.kill(actor)
+        pool.close()
 
 
-def _started(encoder: EncoderClass, workers: Workers, batch_size: int) -> list[Any]:
-    remote: Any = ray.remote(Embedder)
-    start = remote.options(
-        num_gpus=workers.gpus,
-        # Where no number of cores is named, Ray takes one for work on a GPU.
-        num_cpus=0 if workers.gpus else workers.cores,
-        scheduling_strategy="SPREAD",
-        max_restarts=_MOST_DEATHS,
-        max_task_retries=_MOST_DEATHS,
-    ).remote
-    arguments = encoder, workers.cores, batch_size, workers.gpus
-    return [start(*arguments) for _ in range(workers.number)]
+@dataclass(eq=False)
+class _Actor:
+    """An actor, and how many batches it may be given: none before Ray has placed it."""
+
+    handle: Any
+    room: int = 0
+    is_placed: bool = False
+
+
+class _Pool:
+    """Actors with one encoder, and the batches that each has.
+
+    Args:
+        encoder: The name of the encoder.
+        workers: The number of actors, and what each needs.
+        batch_size: As `Embedder` takes it.
+        batches: The numbered batches, which are read as actors have room for them.
+    """
+
+    def __init__(
+        self,
+        encoder: str,
+        workers: Workers,
+        batch_size: int,
+        batches: Iterator[tuple[int, Batch]],
+    ) -> None:
+        self._encoder = encoder
+        self._left = batches
+        self._lost: list[tuple[int, Batch]] = []
+        self._deaths = Counter[int | None]()
+        remote: Any = ray.remote(Embedder)
+        # Ray's own restarts would keep the batches of a node that is gone for an actor that finds
+        # no room elsewhere.
+        self._class = remote.options(
+            num_gpus=workers.gpus,
+            # Where no number of cores is named, Ray takes one for work on a GPU.
+            num_cpus=0 if workers.gpus else workers.cores,
+            scheduling_strategy="SPREAD",
+        )
+        self._arguments = encoders.get(encoder), workers.cores, batch_size, workers.gpus
+        self._actors: list[_Actor] = []
+        # Actor and batch; the first call of each has none, and is answered once it is placed.
+        self.calls: dict[Any, tuple[_Actor, tuple[int, Batch] | None]] = {}
+        for _ in range(workers.number):
+            self._start()
+
+    def _start(self) -> None:
+        actor = _Actor(self._class.remote(*self._arguments))
+        self._actors.append(actor)
+        self.calls[actor.handle.__ray_ready__.remote()] = actor, None
+
+    def hand_out(self) -> bool:
+        """Give batches to actors that have room; return False once none is left or computed."""
+        for actor in self._actors:
+            while actor.room and (
+                batch := self._lost.pop() if self._lost else next(self._left, None)
+            ):
+                _, (kind, texts) = batch
+                self.calls[actor.handle.embed.remote(texts, kind)] = actor, batch
+                actor.room -= 1
+        is_computed = any(batch for _, batch in self.calls.values())
+        return is_computed or not any(actor.room for actor in self._actors)
+
+    def answer(self, reference: Any) -> EmbeddedBatch | None:  # noqa: ANN401 - Ray's
+        """Return what a call that has ended gave; None if its actor was placed or is gone."""
+        actor, batch = self.calls.pop(reference)
+        try:
+            answer = ray.get(reference)
+        except RayTaskError as error:
+            if isinstance(error.cause, CosqaError):
+                raise error.cause from error
+            raise EncoderError(
+                f"encoder {self._encoder!r} failed on a worker: {error}\nif it lacks memory: a "
+                "smaller COSQA_ENCODER__BATCH_SIZE needs less, and a larger "
+                "COSQA_ENCODER__GPU_SHARE leaves more to each worker"
+            ) from error
+        except RayError as error:
+            self._replace(actor, batch, error)
+            return None
+        if batch is None:
+            actor.is_placed, actor.room = True, _IN_FLIGHT
+            return None
+        actor.room += 1
+        placed = sum(one.is_placed for one in self._actors)
+        return EmbeddedBatch(batch[0], answer[0], answer[1].beside(placed))
+
+    def _replace(self, actor: _Actor, batch: tuple[int, Batch] | None, error: RayError) -> None:
+        """Start an actor in the place of one that is gone; its batches are the next to be given."""
+        if getattr(error, "actor_init_failed", False):
+            raise EncoderError(
+                f"a worker with encoder {self._encoder!r} cannot start: {error}\nevery node of the "
+                "cluster needs this release of the project, with its packages, in Ray's Python"
+            ) from error
+        others = [reference for reference, (one, _) in self.calls.items() if one is actor]
+        had = [batch, *(self.calls.pop(reference)[1] for reference in others)]
+        self._deaths.update(item and item[0] for item in had)
+        cause = str(error).partition("\n")[0].rstrip(".")
+        if max(self._deaths.values()) > _MOST_DEATHS:
+            raise EncoderUnavailableError(
+                f"workers with encoder {self._encoder!r} keep dying: {cause}; the vectors so far "
+                "are stored; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
+            ) from error
+        run_logger(__name__).warning(
+            "a worker with encoder %r is gone, and its texts go to others: %s", self._encoder, cause
+        )
+        self._actors.remove(actor)
+        ray.kill(actor.handle)
+        self._lost += filter(None, had)
+        self._start()
+
+    def close(self) -> None:
+        """End all actors."""
+        for actor in self._actors:
+            ray.kill(actor.handle)
 
 
 def _report_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
@@ -182,32 +272,6 @@ def _report_room(encoder: str, workers: Workers, settings: RaySettings) -> None:
         f"{needed}; no node of this machine's cluster has so much (COSQA_ENCODER__GPU_SHARE, "
         "COSQA_RAY__CPUS, COSQA_RAY__GPUS)"
     )
-
-
-@contextmanager
-def _translate_ray_errors(encoder: str) -> Iterator[None]:
-    """Turn the failure or the death of an actor into this project's error."""
-    try:
-        yield
-    except RayTaskError as error:
-        if isinstance(error.cause, CosqaError):
-            raise error.cause from error
-        raise EncoderError(
-            f"encoder {encoder!r} failed on a worker: {error}\nif it lacks memory: a smaller "
-            "COSQA_ENCODER__BATCH_SIZE needs less, and a larger COSQA_ENCODER__GPU_SHARE leaves "
-            "more to each worker"
-        ) from error
-    except RayError as error:
-        if getattr(error, "actor_init_failed", False):
-            raise EncoderError(
-                f"a worker with encoder {encoder!r} cannot start: {error}\nevery node of the "
-                "cluster needs this release of the project, with its packages, in Ray's Python"
-            ) from error
-        cause = str(error).partition("\n")[0].rstrip(".")
-        raise EncoderUnavailableError(
-            f"workers with encoder {encoder!r} keep dying: {cause}; the vectors so far are "
-            "stored; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
-        ) from error
 
 
 def ended(calls: list[Any]) -> list[Any]:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from ray.exceptions import ActorUnavailableError
 
 from infra.summaries import EncodingEffort
 
@@ -18,6 +19,7 @@ class FakeRay:
         nodes_with: (cores, GPUs) of each node.
         refused: What ``__ray_ready__`` of each actor raises, None for nothing.
         failed: What a batch raises, None for nothing.
+        is_gone: Whether an actor, by its number, is with a node that is gone: its batches raise.
         now: Seconds that were waited for, or that a test lets pass.
         is_up: Whether an actor, by its number, answers.
     """
@@ -27,6 +29,7 @@ class FakeRay:
     failed: Exception | None = None
     now: float = 0.0
     is_up: Callable[[int], bool] = lambda _: True
+    is_gone: Callable[[int], bool] = lambda _: False
     options: list[dict[str, Any]] = field(default_factory=list)
     arguments: list[tuple[Any, ...]] = field(default_factory=list)
     batches_of: list[int] = field(default_factory=list)
@@ -63,7 +66,8 @@ class FakeRay:
         def embed(texts: Sequence[str], _kind: str) -> "Reference":
             self.batches_of[number] += 1
             effort = EncodingEffort(texts=len(texts), seconds=6)
-            return Reference(number, self.failed or (np.ones((len(texts), 1), np.float32), effort))
+            failed = ActorUnavailableError("refused", None) if self.is_gone(number) else self.failed
+            return Reference(number, failed or (np.ones((len(texts), 1), np.float32), effort))
 
         return SimpleNamespace(
             number=number,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from ray.exceptions import ActorDiedError, RayTaskError
+from ray.exceptions import ActorDiedError, ActorUnavailableError, RayTaskError
 
 from infra.errors import EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
@@ -175,13 +175,41 @@ def test_a_worker_that_cannot_start_is_told_at_once_with_its_cause(
     assert sorted(ray.killed) == [0, 1]
 
 
-def test_workers_that_die_more_often_than_ray_starts_them_are_unavailable(
+def test_workers_that_die_by_one_batch_four_times_are_unavailable(
     use: Callable[[FakeRay], FakeRay],
 ) -> None:
     ray = use(FakeRay([(2, 0)], failed=ActorDiedError()))
     with pytest.raises(EncoderUnavailableError, match=r"keep dying.*COSQA_ENCODER__ACTORS"):
         list(embedded())
-    assert [(one["max_restarts"], one["max_task_retries"]) for one in ray.options] == [(3, 3)] * 2
+    assert sorted(ray.killed) == list(range(len(ray.options)))
+    assert len(ray.options) <= 2 + 2 * 4
+
+
+@pytest.mark.parametrize("gone", [{0}, {1}, {0, 2}, {0, 1}])
+@pytest.mark.parametrize("has_room", [True, False], ids=["room", "no room"])
+def test_batches_of_an_actor_that_is_gone_go_to_others_and_each_comes_once(
+    use: Callable[[FakeRay], FakeRay],
+    caplog: pytest.LogCaptureFixture,
+    gone: set[int],
+    has_room: bool,
+) -> None:
+    ray = use(FakeRay([(3, 0)], is_gone=lambda number: number in gone))
+    ray.is_up = lambda number: number < 3 or has_room
+    with caplog.at_level(logging.WARNING):
+        numbers = [batch.number for batch in embedded()]
+    assert sorted(numbers) == list(range(BATCHES))
+    assert caplog.text.count("is gone, and its texts go to others: ") == len(gone)
+    assert len(ray.options) == 3 + len(gone), "one in its place"
+    assert sorted(ray.killed) == list(range(len(ray.options)))
+
+
+def test_an_actor_that_dies_before_it_is_placed_is_started_again_three_times(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(1, 0)], refused=ActorUnavailableError("refused", None)))
+    with pytest.raises(EncoderUnavailableError, match=r"keep dying"):
+        list(embedded())
+    assert len(ray.options) == 4
 
 
 def test_an_encoder_that_lacks_memory_is_an_error_with_a_way_out(
