@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 
-def first_rows(number: int, rows: Iterable[Any]) -> list[ParameterSet]:
+def first_rows(number: int, rows: Iterable[Any]) -> list[object]:
     """Return rows for ``parametrize``: all after the first are left to `make test-all`."""
     return [
         pytest.param(row, marks=() if place < number else pytest.mark.exhaustive)

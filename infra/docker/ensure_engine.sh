@@ -20,6 +20,7 @@ START_TIMEOUT_S=120
 MAX_STARTS=3
 ENGINE_PID_FILE=/var/run/docker.pid
 PID_FILE=/var/run/cosqa-dockerd.pid
+LOCK_FILE=/var/run/cosqa-dockerd.lock
 LOG_FILE=/var/log/cosqa-dockerd.log
 IMAGE_FILES=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../sandbox/image" && pwd)
 
@@ -42,6 +43,9 @@ install_packages() {
 start_engine() {
     command -v dockerd >/dev/null && command -v docker >/dev/null && command -v iptables >/dev/null \
         || install_packages docker.io iptables
+    exec 9>"$LOCK_FILE"
+    flock 9  # two at once would both start one
+    engine_answers && return
     if [[ -d /run/systemd/system ]]; then
         say "starting Docker's service"
         systemctl start docker
@@ -64,12 +68,13 @@ start_engine() {
 run_dockerd() {
     say "starting dockerd in the background (log: $LOG_FILE; \"$0 stop\" stops it)"
     rm -f "$ENGINE_PID_FILE"
-    setsid dockerd >"$LOG_FILE" 2>&1 </dev/null &
-    echo $! >"$PID_FILE"
+    setsid dockerd >"$LOG_FILE" 2>&1 </dev/null 9>&- &
+    dockerd=$!
+    echo "$dockerd" >"$PID_FILE"
 }
 
 # By its id alone: until a loaded machine has loaded dockerd, the process has another name.
-is_alive() { [[ -s $PID_FILE ]] && kill -0 "$(cat "$PID_FILE")" 2>/dev/null; }
+is_alive() { [[ -n ${dockerd:-} ]] && kill -0 "$dockerd" 2>/dev/null; }
 
 fail_to_start() { fail "$1. The end of $LOG_FILE:" "$(tail -n 20 "$LOG_FILE" 2>&1)"; }
 

@@ -3,13 +3,22 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import ray
-from ray.exceptions import RayError, RayTaskError
+from ray.exceptions import (
+    NodeDiedError,
+    ObjectLostError,
+    OutOfMemoryError,
+    RayActorError,
+    RayError,
+    RayTaskError,
+    WorkerCrashedError,
+)
 
 import tasks.training.encoder  # noqa: F401 - reads the folders of `cosqa train`
 from infra.errors import CosqaError, EncoderError, EncoderUnavailableError, TrainingError
@@ -21,9 +30,12 @@ from tasks.runtime.progress import raise_if_stopped, run_logger
 from tasks.runtime.vector_writer import EmbeddedBatch, encode
 from tasks.training.recipes import History, TrainingJob, TrainingProgress
 
+_LONGEST = 300  # characters of what Ray says of a death
 _POLL_S = 1.0  # between checks whether the run was stopped
 _IN_FLIGHT = 2  # batches of an actor: one is computed while the next is on its way
-_MOST_DEATHS = 3  # of actors that had one batch
+_MOST_DEATHS = 3  # of actors that had one batch, or of one after the other before it is placed
+# What a call raises whose actor, or the node with its answer, is gone.
+_GONE = (RayActorError, ObjectLostError, WorkerCrashedError, NodeDiedError, OutOfMemoryError)
 _MOST_ON_A_NODE = 8  # where no number of actors is set
 _FEWEST_TEXTS = 400  # loading an encoder takes a core about as long as embedding this many texts
 
@@ -115,7 +127,8 @@ def embed_batches(
 
     Raises:
         EncoderError: The encoder cannot be loaded, or failed.
-        EncoderUnavailableError: A batch ends all actors that get it, or none will ever find room.
+        EncoderUnavailableError: A batch ends all actors that get it, actors end before they are
+            placed, or none will ever find room.
     """
     numbered = enumerate(batches)
     if (first := next(numbered, None)) is None:
@@ -140,11 +153,19 @@ def embed_batches(
 
 @dataclass(eq=False)
 class _Actor:
-    """An actor, and how many batches it may be given: none before Ray has placed it."""
+    """An actor, as it was last heard from.
+
+    Attributes:
+        handle: Ray's.
+        attempt: Its number among those that were started one after the other and never placed.
+        room: How many batches it may be given: none before Ray has placed it.
+        heard: A number that grows with each answer of an actor; 0 before it is placed.
+    """
 
     handle: Any
+    attempt: int
     room: int = 0
-    is_placed: bool = False
+    heard: int = 0
 
 
 class _Pool:
@@ -167,7 +188,9 @@ class _Pool:
         self._encoder = encoder
         self._left = batches
         self._lost: list[tuple[int, Batch]] = []
-        self._deaths = Counter[int | None]()
+        self._deaths = Counter[int]()  # of the actors that had a batch, by its number
+        self._last_death: dict[int, int] = {}  # of a batch: `_answers` by then
+        self._answers = 0
         remote: Any = ray.remote(Embedder)
         # Ray's own restarts would keep the batches of a node that is gone for an actor that finds
         # no room elsewhere.
@@ -184,20 +207,19 @@ class _Pool:
         for _ in range(workers.number):
             self._start()
 
-    def _start(self) -> None:
-        actor = _Actor(self._class.remote(*self._arguments))
+    def _start(self, attempt: int = 1) -> None:
+        actor = _Actor(self._class.remote(*self._arguments), attempt)
         self._actors.append(actor)
         self.calls[actor.handle.__ray_ready__.remote()] = actor, None
 
     def hand_out(self) -> bool:
         """Give batches to actors that have room; return False once none is left or computed."""
-        for actor in self._actors:
-            while actor.room and (
-                batch := self._lost.pop() if self._lost else next(self._left, None)
-            ):
-                _, (kind, texts) = batch
-                self.calls[actor.handle.embed.remote(texts, kind)] = actor, batch
-                actor.room -= 1
+        while (actor := max(self._actors, key=lambda one: one.room)).room and (
+            batch := self._lost.pop() if self._lost else next(self._left, None)
+        ):
+            _, (kind, texts) = batch
+            self.calls[actor.handle.embed.remote(texts, kind)] = actor, batch
+            actor.room -= 1
         is_computed = any(batch for _, batch in self.calls.values())
         return is_computed or not any(actor.room for actor in self._actors)
 
@@ -206,22 +228,24 @@ class _Pool:
         actor, batch = self.calls.pop(reference)
         try:
             answer = ray.get(reference)
-        except RayTaskError as error:
-            if isinstance(error.cause, CosqaError):
-                raise error.cause from error
+        except _GONE as error:
+            self._replace(actor, batch, error)
+            return None
+        except RayError as error:
+            if isinstance(cause := getattr(error, "cause", None), CosqaError):
+                raise cause from error
             raise EncoderError(
                 f"encoder {self._encoder!r} failed on a worker: {error}\nif it lacks memory: a "
                 "smaller COSQA_ENCODER__BATCH_SIZE needs less, and a larger "
                 "COSQA_ENCODER__GPU_SHARE leaves more to each worker"
             ) from error
-        except RayError as error:
-            self._replace(actor, batch, error)
-            return None
+        self._answers += 1
+        actor.heard = self._answers
         if batch is None:
-            actor.is_placed, actor.room = True, _IN_FLIGHT
+            actor.room = _IN_FLIGHT
             return None
         actor.room += 1
-        placed = sum(one.is_placed for one in self._actors)
+        placed = sum(one.heard > 0 for one in self._actors)
         return EmbeddedBatch(batch[0], answer[0], answer[1].beside(placed))
 
     def _replace(self, actor: _Actor, batch: tuple[int, Batch] | None, error: RayError) -> None:
@@ -232,26 +256,32 @@ class _Pool:
                 "cluster needs this release of the project, with its packages, in Ray's Python"
             ) from error
         others = [reference for reference, (one, _) in self.calls.items() if one is actor]
-        had = [batch, *(self.calls.pop(reference)[1] for reference in others)]
-        self._deaths.update(item and item[0] for item in had)
-        cause = str(error).partition("\n")[0].rstrip(".")
-        if max(self._deaths.values()) > _MOST_DEATHS:
+        had = [item for item in (batch, *(self.calls.pop(it)[1] for it in others)) if item]
+        for number, _ in had:
+            # One that was silent since may have been gone for as long: the batch ended one of both.
+            if actor.heard > self._last_death.get(number, -1):
+                self._deaths[number] += 1
+            self._last_death[number] = self._answers
+        attempt = 1 if actor.heard else actor.attempt + 1
+        cause = " ".join(line for line in str(error).splitlines() if line[:1].strip())[:_LONGEST]
+        if max(attempt - 1, *(self._deaths[number] for number, _ in had), 0) > _MOST_DEATHS:
             raise EncoderUnavailableError(
                 f"workers with encoder {self._encoder!r} keep dying: {cause}; the vectors so far "
                 "are stored; fewer actors (COSQA_ENCODER__ACTORS) need less memory"
             ) from error
         run_logger(__name__).warning(
-            "a worker with encoder %r is gone, and its texts go to others: %s", self._encoder, cause
+            "a worker with encoder %r is gone, and another is started: %s", self._encoder, cause
         )
         self._actors.remove(actor)
         ray.kill(actor.handle)
-        self._lost += filter(None, had)
-        self._start()
+        self._lost += had
+        self._start(attempt)
 
     def close(self) -> None:
         """End all actors."""
         for actor in self._actors:
-            ray.kill(actor.handle)
+            with suppress(RayError):
+                ray.kill(actor.handle)
 
 
 def _report_room(encoder: str, workers: Workers, settings: RaySettings) -> None:

@@ -14,15 +14,15 @@ from contextvars import Context, copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
-
-import pyarrow as pa
 
 from infra.files import write_outputs
 from tasks.reports.document import Document
-from tasks.reports.render import html_page, markdown_page
 from tasks.reports.text import format_duration, format_pace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _LIBRARIES = ("agents", "sandbox", "infra")
 
@@ -221,7 +221,7 @@ def write_pages(
     folder: Path,
     name: str,
     document: Document,
-    others: Mapping[str, str | pa.Table],
+    others: Mapping[str, "str | pa.Table"],
     *,
     key: str,
     about: str,
@@ -231,6 +231,8 @@ def write_pages(
     Other files in the folder stay; ``others`` has further ones by name.
     """
     from prefect.artifacts import create_markdown_artifact  # noqa: PLC0415 - takes a second
+
+    from tasks.reports.render import html_page, markdown_page  # noqa: PLC0415 - imports jinja2
 
     text = markdown_page(document)
     write_outputs(folder, {f"{name}.html": html_page(document), f"{name}.md": text, **others})

@@ -201,7 +201,10 @@ def overlaps_of(
     "overlap",
     "compare the encoders' candidates of {source.main.name}",
     key=lambda p: digest(
-        "overlap", p.database.store_id, p.source.main.fingerprint, p.source.search.search_id
+        "overlap in stage 3",
+        p.database.store_id,
+        p.source.main.fingerprint,
+        p.source.search.search_id,
     ),
     retries=VECTORS_AWAY,  # without `is_valid`: the result is complete
 )
@@ -235,9 +238,9 @@ def overlap(
     if not together:
         return 0.0
     ids = corpus.code_ids(database, collection)
-    vectors = stored_vectors(database, collection, encoder, "query", ids_of(list(together))).load()
+    queries = stored_vectors(database, collection, encoder, "query", ids_of(list(together))).load()
     codes = open_codes(database, collection, [encoder])
-    hits = search_exactly({encoder: vectors}, codes, max(map(len, together.values())))
+    hits = search_exactly({encoder: queries}, codes, max(map(len, together.values())))
     found = 0.0
     for ours, positions in zip(together.values(), hits.positions.tolist(), strict=True):
         alone = {ids[position] for position in positions[: len(ours)]}

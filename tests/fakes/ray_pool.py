@@ -10,6 +10,8 @@ from ray.exceptions import ActorUnavailableError
 
 from infra.summaries import EncodingEffort
 
+_GONE = ActorUnavailableError("refused", None)
+
 
 @dataclass
 class FakeRay:
@@ -19,6 +21,7 @@ class FakeRay:
         nodes_with: (cores, GPUs) of each node.
         refused: What ``__ray_ready__`` of each actor raises, None for nothing.
         failed: What a batch raises, None for nothing.
+        refuses: Whether an actor, by its number, is gone before it is placed.
         is_gone: Whether an actor, by its number, is with a node that is gone: its batches raise.
         now: Seconds that were waited for, or that a test lets pass.
         is_up: Whether an actor, by its number, answers.
@@ -29,6 +32,7 @@ class FakeRay:
     failed: Exception | None = None
     now: float = 0.0
     is_up: Callable[[int], bool] = lambda _: True
+    refuses: Callable[[int], bool] = lambda _: False
     is_gone: Callable[[int], bool] = lambda _: False
     options: list[dict[str, Any]] = field(default_factory=list)
     arguments: list[tuple[Any, ...]] = field(default_factory=list)
@@ -66,12 +70,14 @@ class FakeRay:
         def embed(texts: Sequence[str], _kind: str) -> "Reference":
             self.batches_of[number] += 1
             effort = EncodingEffort(texts=len(texts), seconds=6)
-            failed = ActorUnavailableError("refused", None) if self.is_gone(number) else self.failed
+            failed = _GONE if self.is_gone(number) else self.failed
             return Reference(number, failed or (np.ones((len(texts), 1), np.float32), effort))
 
         return SimpleNamespace(
             number=number,
-            __ray_ready__=SimpleNamespace(remote=lambda: Reference(number, self.refused)),
+            __ray_ready__=SimpleNamespace(
+                remote=lambda: Reference(number, _GONE if self.refuses(number) else self.refused)
+            ),
             embed=SimpleNamespace(remote=embed),
         )
 

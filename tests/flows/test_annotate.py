@@ -263,7 +263,6 @@ def test_looks_come_after_handfuls_that_grow_and_end_with_all_queries() -> None:
 WRONG = "judged 3 of 6 pairs with known labels wrongly (3 false passes, 0 false fails, 0 without"
 
 
-@pytest.mark.exhaustive
 def test_a_model_that_fails_the_first_questions_judges_no_pair_and_its_labels_are_held(
     world: World, agreeing: ScriptedServer
 ) -> None:

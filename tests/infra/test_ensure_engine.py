@@ -30,7 +30,7 @@ def call(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
     """Run a text after the script's functions, with its files in a folder."""
     functions = SCRIPT.read_text("utf-8").partition("\ncase ${1:-start} in")[0]
     files = f"FOLDER={folder} ENGINE_PID_FILE={folder}/docker.pid PID_FILE={folder}/ours.pid\n"
-    files += f"LOG_FILE={folder}/log\n"
+    files += f"LOG_FILE={folder}/log LOCK_FILE={folder}/lock\n"
     source = functions.replace("${BASH_SOURCE[0]}", str(SCRIPT))
     return subprocess.run(
         ["bash", "-c", f"{source}\n{files}{STUBS}{text}"],
@@ -111,6 +111,14 @@ def test_an_engine_that_ends_before_it_answers_is_started_three_times(
     if starts > 3:
         assert "dockerd ended 3 times before it answered" in done.stderr
         assert "no space left" in done.stderr
+
+
+def test_two_that_start_at_once_start_one_engine(tmp_path: Path) -> None:
+    if Path("/run/systemd/system").is_dir():
+        pytest.skip("systemd starts the engine here")
+    done = call(tmp_path, f"{SLOWLY}(start_engine) & (start_engine); wait")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "started").read_text() == "started\n"
 
 
 def test_an_engine_that_never_answers_is_given_up_with_its_log(tmp_path: Path) -> None:

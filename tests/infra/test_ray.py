@@ -181,7 +181,6 @@ def test_what_speaks_another_language_is_no_cluster(answer: bytes) -> None:
         speaking.join()
 
 
-@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "variables"),

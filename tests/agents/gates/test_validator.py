@@ -445,7 +445,7 @@ async def test_a_program_that_tests_what_stands_beside_the_code_is_told_so(
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize("code", first_rows(1, [*EMPTY, *EFFECTS]))
+@pytest.mark.parametrize("code", [*first_rows(1, EMPTY), *first_rows(1, EFFECTS)])
 async def test_what_is_returned_empty_is_asked_for_where_it_is_judged(
     code: str, sandbox: Sandbox
 ) -> None:

@@ -33,6 +33,7 @@ from infra.settings import EncoderSettings, LanguageModelSettings, StoreSettings
 from tests.agents.conftest import Bench
 from tests.agents.llm.test_openai_transport import NO_COMPLETIONS, broken
 from tests.fakes.llm_server import KEY, ScriptedServer
+from tests.rows import first_rows
 
 REPLY = json.dumps({"reason": "r", "verdict": "clear_match"})
 COUNTS = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
@@ -418,8 +419,7 @@ async def test_a_redirect_is_not_followed_and_says_what_to_set(
     assert not seen.sent
 
 
-@pytest.mark.exhaustive
-@each_route
+@pytest.mark.parametrize("route", first_rows(1, ROUTES))
 async def test_an_answer_without_end_ends_by_the_time_out(
     server: ScriptedServer, tmp_path: Path, route: str
 ) -> None:

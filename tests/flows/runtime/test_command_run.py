@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.world import environment
+from tests.rows import first_rows
 
 pytestmark = pytest.mark.slow(60)
 
@@ -92,10 +93,7 @@ def states(home: Path) -> list[tuple[str, str]]:
         ]
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.parametrize("number", first_rows(1, [signal.SIGINT, signal.SIGTERM]))
 def test_a_signal_ends_a_command_as_cancelled_by_its_own_hand(
     tmp_path: Path, number: signal.Signals
 ) -> None:

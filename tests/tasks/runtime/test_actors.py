@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from ray.exceptions import ActorDiedError, ActorUnavailableError, RayTaskError
+from ray.exceptions import ActorDiedError, RayTaskError
 
 from infra.errors import EncoderError, EncoderUnavailableError
 from infra.settings import EncoderSettings, RaySettings
@@ -198,15 +198,37 @@ def test_batches_of_an_actor_that_is_gone_go_to_others_and_each_comes_once(
     with caplog.at_level(logging.WARNING):
         numbers = [batch.number for batch in embedded()]
     assert sorted(numbers) == list(range(BATCHES))
-    assert caplog.text.count("is gone, and its texts go to others: ") == len(gone)
+    assert caplog.text.count("is gone, and another is started: ") == len(gone)
     assert len(ray.options) == 3 + len(gone), "one in its place"
     assert sorted(ray.killed) == list(range(len(ray.options)))
+
+
+def test_actors_that_wait_on_a_node_as_it_leaves_end_no_run_in_which_others_compute(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    ray = use(FakeRay([(8, 0)], refuses=lambda number: 2 <= number < 8))
+    assert sorted(batch.number for batch in embedded()) == list(range(BATCHES))
+    assert len(ray.options) == 8 + 6
+
+
+def test_idle_actors_of_a_node_that_is_gone_are_no_deaths_by_the_batch_that_shows_it(
+    use: Callable[[FakeRay], FakeRay],
+) -> None:
+    gone, numbers = {2}, list[int]()  # it has the last two batches
+    ray = use(FakeRay([(8, 0)], is_gone=lambda number: number in gone))
+    ray.is_up = lambda number: number != 2 or not numbers or len(numbers) == BATCHES - 2
+    for batch in embedded():
+        numbers.append(batch.number)
+        if len(numbers) == BATCHES - 2:
+            gone.update(range(7))
+    assert sorted(numbers) == list(range(BATCHES))
+    assert len(ray.options) == 8 + 7
 
 
 def test_an_actor_that_dies_before_it_is_placed_is_started_again_three_times(
     use: Callable[[FakeRay], FakeRay],
 ) -> None:
-    ray = use(FakeRay([(1, 0)], refused=ActorUnavailableError("refused", None)))
+    ray = use(FakeRay([(1, 0)], refuses=lambda _: True))
     with pytest.raises(EncoderUnavailableError, match=r"keep dying"):
         list(embedded())
     assert len(ray.options) == 4

@@ -70,7 +70,6 @@ async def test_nothing_is_built_and_nobody_else_is_asked(
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.exhaustive
 async def test_the_limit_is_for_all_that_is_installed_for_a_pair(index: Site) -> None:
     sandbox = make_sandbox(LIMITS.model_copy(update={"install_mb": 5}))
     for name in ("first", "second"):
