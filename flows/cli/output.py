@@ -1,5 +1,6 @@
 """The terminal: messages, documents, and what a person sees of an error."""
 
+import errno
 import logging
 import shutil
 import sys
@@ -106,6 +107,12 @@ def print_document(
         say(text, style=style)
 
 
+_OF_PLACES = {
+    errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENOTEMPTY, errno.EACCES,
+    errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG,
+}  # fmt: skip
+
+
 def _is_logged(record: logging.LogRecord) -> bool:
     """Return False of an error that ends the command, since `print_error` prints it.
 
@@ -130,11 +137,14 @@ def print_error(error: BaseException) -> None:
     for one in _leaves(error):
         text = str(one)
         if not isinstance(one, CosqaError):
-            said = text.strip() or "no message"
+            said = (text.strip() or "no message")[:_LONGEST_ERROR]
+            said = f"unexpected {type(one).__name__}: {said}"
+            if isinstance(one, OSError) and one.errno in _OF_PLACES and one.filename:
+                place = one.filename2 or one.filename
+                said = f"{place} cannot be used ({one.strerror}): name another place, or change it"
             text = (
-                f"unexpected {type(one).__name__}: {said[:_LONGEST_ERROR]}\n"
-                "What was finished before is kept. Run `cosqa --traceback ...` to see where it "
-                "came from."
+                f"{said}\nWhat was finished before is kept. Run `cosqa --traceback ...` to see "
+                "where it came from."
             )
         told.append(text)
     whole = "\n".join(dict.fromkeys(told))

@@ -150,6 +150,24 @@ def test_what_nobody_expected_says_its_kind_and_how_to_see_more(
     assert [word for word in [*words, "unexpected", "--traceback"] if word not in message] == []
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileExistsError(17, "File exists", "out"), "out cannot be used (File exists)"),
+        (NotADirectoryError(20, "Not a directory", "a/b"), "a/b cannot be used (Not a directory)"),
+        (IsADirectoryError(21, "Is a directory", ".x", None, "x"), "x cannot be used (Is a dir"),
+        (PermissionError(13, "Permission denied", "k"), "k cannot be used (Permission denied)"),
+    ],
+)
+def test_a_place_that_cannot_be_used_is_named_with_the_way_out(
+    ended: Ended, error: OSError, said: str
+) -> None:
+    message = ended(error)
+    assert message.startswith(f"error: {said}")
+    assert "): name another place, or change it\n" in message
+    assert "unexpected" not in message
+
+
 def test_an_error_that_names_a_hostile_file_does_not_steer_the_terminal(ended: Ended) -> None:
     assert ended(StoreError("a\x1b]0;b\x07\tc\nd")) == "error: a⟨U+001B⟩]0;b⟨U+0007⟩\tc\nd\n"
 
