@@ -12,9 +12,8 @@ from infra.store.benchmarks import Published
 from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import ValidatedInputs
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import label_sets
 from tasks.stages.preflight import check_inputs, collected_source
-from tasks.stages.publish import nothing_exported, published_benchmarks
+from tasks.stages.publish import nothing_exported, published_benchmarks, sets_to_score
 from tasks.stages.report import WrittenReport, write_report
 from tasks.stages.scoring import OpenBenchmark, Run, open_exports, score_method
 
@@ -24,10 +23,10 @@ def evaluate(settings: FlowSettings = None) -> WrittenReport:
     """Score every method on every export of the source's collections; write the report."""
     ready = check_inputs(settings)
     source = collected_source(ready)
-    labels = label_sets(ready.database, source)
-    published = published_benchmarks(labels, ready.settings.publish)
+    publish = ready.settings.publish
+    labels = sets_to_score(ready.database, source, publish)
+    published = published_benchmarks(labels, publish)
     if not published:
-        publish = ready.settings.publish
         raise nothing_exported(ready.database, labels, publish, source.main.name)
     return score_benchmarks(ready, source, [(reference, ()) for reference in published])
 

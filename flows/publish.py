@@ -45,7 +45,7 @@ def publish_labels(ready: ValidatedInputs, source: CollectedSource, after: Steps
         PublishError: None has any.
     """
     database, settings = ready.database, ready.settings.publish
-    sets = label_sets(database, source)
+    sets = label_sets(database, source, people=settings.labels != "agents")
     for labels in sets:
         if labels.current and settings.labels != "people" and not settings.accept_gold:
             require_trusted(database, labels.current, ready.settings.annotation.gold_limit)

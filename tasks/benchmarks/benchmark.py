@@ -20,6 +20,7 @@ FORMAT_VERSION = 2
 GENERATED = "generated:"  # begins the origin of written answers and of their labels
 MUTANT = "mutant:"  # begins the origin of distractors and of their labels
 PEOPLE = "people:"  # begins the origin of labels by the majority of a sample's annotators
+MAJORITY = "people's majority"  # the origin of a benchmark of such labels alone, without agents
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"  # is part of paths, also when it comes from others
 
 

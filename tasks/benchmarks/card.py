@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from infra.text import markdown_table, markdown_text
+from tasks.benchmarks.benchmark import MAJORITY
 from tasks.benchmarks.evidence import EVIDENCE_FILE
 from tasks.benchmarks.manifest import Manifest
 
@@ -66,6 +67,7 @@ def write_card(manifest: Manifest, folder: Path) -> None:
         # An indented block cannot be closed from within, as a fence can.
         recipe="\n".join(f"    {line}" for line in recipe.split("\n")),
         recipes=_recipes(manifest),
+        people_alone=MAJORITY,
     )
     (folder / CARD).write_text(text, encoding="utf-8", newline="\n")
 

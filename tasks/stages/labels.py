@@ -29,7 +29,7 @@ from tasks.benchmarks import (
     Undecided,
     columns_of,
 )
-from tasks.benchmarks.benchmark import PEOPLE
+from tasks.benchmarks.benchmark import MAJORITY, PEOPLE
 from tasks.benchmarks.rows import EVIDENCE
 from tasks.benchmarks.splits import (
     count_matches,
@@ -54,7 +54,8 @@ class LabelSet(Record):
     Attributes:
         name: Name of the benchmark made of them.
         searches: The searches of the collection whose candidates the agents annotate.
-        current: Which labels of the agents are meant; None for those that came with the source.
+        current: Which labels of the agents are meant; None for those that came with the source, and
+            for those of people where no agent has judged (`MAJORITY`).
     """
 
     collection: StoredCollection
@@ -64,9 +65,17 @@ class LabelSet(Record):
     current: CurrentLabels | None = None
 
 
-def label_sets(database: Database, source: CollectedSource) -> list[LabelSet]:
-    """Return the label sets of a source's collections, of the agents those by the last recipe."""
-    sets, agents = [], labels_of_agents(database, source)
+def label_sets(
+    database: Database, source: CollectedSource, *, people: bool = True
+) -> list[LabelSet]:
+    """Return the label sets of a source's collections, of the agents those by the last recipe.
+
+    Where no agent has judged, those of people are a set of their own, if ``people`` are asked for.
+    """
+    sets = []
+    judged = labels_of_agents(database, source)
+    if judged is None and people:
+        judged = _people_alone(database, source)
     for collection in source.collections:
         origins = corpus.label_origins(database, collection.name)
         is_main = collection == source.main
@@ -77,8 +86,8 @@ def label_sets(database: Database, source: CollectedSource) -> list[LabelSet]:
             sets.append(
                 LabelSet(collection=collection, origin=origin, name=name, searches=tuple(searches))
             )
-        if agents and is_main:
-            sets.append(agents)
+        if judged and is_main:
+            sets.append(judged)
     return sets
 
 
@@ -94,6 +103,18 @@ def labels_of_agents(database: Database, source: CollectedSource) -> LabelSet | 
         name=f"{source.main.name}-agents",
         searches=tuple(searches),
         current=labels_by(database, source.main.name, searches, recipe.rounds),
+    )
+
+
+def _people_alone(database: Database, source: CollectedSource) -> LabelSet | None:
+    """Return the set of people's labels of a source's main collection, None without any."""
+    if not _labels_of_people(database, source.main.name, "exact"):
+        return None
+    return LabelSet(
+        collection=source.main,
+        origin=MAJORITY,
+        name=f"{source.main.name}-people",
+        searches=tuple(judged_searches(database, source.search)),
     )
 
 
@@ -114,11 +135,15 @@ def labelled_benchmark(
 ) -> Benchmark:
     """Return the benchmark of a collection with the labels of one origin.
 
-    Labels of the agents come with the answers that were written to queries without a match.
+    Labels of the agents come with the answers that were written to queries without a match. Where
+    people alone have judged, queries are those with a pair on which a majority agrees.
     """
     if labels.current:
         current = labels.current.model_copy(update={"support": settings.support})
         benchmark = _labelled_by_agents(database, labels, current, settings)
+    elif labels.origin == MAJORITY:
+        people = Rows.of(Label, _labels_of_people(database, labels.collection.name, "exact"))
+        benchmark = _benchmark(database, labels, people, pc.unique(people.column("query_id")))
     else:
         own = corpus.label_columns(database, labels.collection.name, labels.origin)
         benchmark = _benchmark(database, labels, Rows(Label, own), pc.unique(own["query_id"]))
@@ -133,7 +158,8 @@ def labelled_benchmark(
         chosen = pc.is_in(own_ids, value_set=pa.array(sorted(kept), pa.string()))
         codes = columns.codes.where(chosen)
         benchmark = benchmark.model_copy(update={"codes": codes, "code_base": "candidates"})
-    found_by = candidates.encoders_of(database, labels.searches) if labels.current else ()
+    is_judged = labels.current or labels.origin == MAJORITY  # candidates, and not the source's
+    found_by = candidates.encoders_of(database, labels.searches) if is_judged else ()
     return benchmark.model_copy(update={"found_by": tuple(found_by)})
 
 
@@ -211,11 +237,11 @@ def _labelled_by_agents(
 
 
 def _labels_of_people(
-    database: Database, collection: str, criterion: Criterion, agents: pa.Table
+    database: Database, collection: str, criterion: Criterion, agents: pa.Table | None = None
 ) -> list[Label]:
     """Return the labels by people's majority of a collection's pairs, each of its largest sample.
 
-    The note of each says how many people decided, and what the agents said.
+    The note of each says how many people decided, and what the agents said if any were asked.
     """
     found: dict[PairKey, FinalLabel] = {}
     for item in final_labels(database):
@@ -223,19 +249,22 @@ def _labels_of_people(
         before = found.get(item.key)
         if is_fit and item.relevance is not None and (not before or before.people < item.people):
             found[item.key] = item
-    columns = (agents[name].to_pylist() for name in ("query_id", "code_id", "relevance"))
-    said = {
-        PairKey(query, code): f"{relevance:g}"
-        for query, code, relevance in zip(*columns, strict=True)
-        if (query, code) in found
-    }
+    notes = {key: counted(item.people, "people") for key, item in found.items()}
+    if agents is not None:
+        columns = (agents[name].to_pylist() for name in ("query_id", "code_id", "relevance"))
+        said = {
+            PairKey(query, code): f"{relevance:g}"
+            for query, code, relevance in zip(*columns, strict=True)
+            if (query, code) in found
+        }
+        notes = {key: f"{note}; agents: {said.get(key, 'no label')}" for key, note in notes.items()}
     return [
         Label(
             query_id=item.query_id,
             code_id=item.code_id,
             relevance=item.relevance or 0.0,
             origin=f"{PEOPLE}{item.sample_id}",
-            note=f"{counted(item.people, 'people')}; agents: {said.get(key, 'no label')}",
+            note=notes[key],
         )
         for key, item in found.items()
     ]

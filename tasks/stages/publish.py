@@ -9,6 +9,7 @@ from infra.settings import PublishSettings
 from infra.store import Database, benchmarks
 from infra.store.benchmarks import Export, Published
 from tasks.benchmarks import Manifest, is_export, read_manifest, write_benchmark
+from tasks.benchmarks.benchmark import MAJORITY
 from tasks.benchmarks.distractors import with_mutants
 from tasks.benchmarks.licences import UNLICENSED, without_unlicensed
 from tasks.benchmarks.manifest import state_of_export
@@ -16,7 +17,8 @@ from tasks.benchmarks.sealing import answers_file, seal_benchmark, write_answers
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import get_run_logger, run_logger
-from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
+from tasks.runtime.references import CollectedSource
+from tasks.stages.labels import LabelSet, label_sets, labelled_benchmark, with_split
 
 # Modules that decide, next to the store and the settings, which files the same labels give.
 _WRITERS = (
@@ -125,14 +127,15 @@ def nothing_exported(
     """Return the error of a run that has no benchmark: which step gave nothing, and the way out."""
     benchmarks = [labelled_benchmark(database, each, settings) for each in sets]
     labelled = [each for each in benchmarks if each.labels]
-    if not benchmarks:
-        reason = (
-            "no pair of it is judged: run `cosqa annotate`, with --reason failed where pairs failed"
-        )
-    elif not labelled and settings.labels == "people":
+    if not labelled and settings.labels == "people":
         reason = (
             "no pair of it has a majority of people: `cosqa label sample` gives them sheets, or "
             "leave --labels people out"
+        )
+    elif not benchmarks:
+        reason = (
+            "no pair of it is judged: run `cosqa annotate`, with --reason failed where pairs "
+            "failed, or `cosqa publish --labels people` where people labelled a sample"
         )
     elif not labelled:
         failed = sum(each.failed for each in benchmarks)
@@ -149,6 +152,22 @@ def nothing_exported(
             "use"
         )
     return PublishError(f"there is no benchmark of {collection}: {reason}")
+
+
+def sets_to_score(
+    database: Database, source: CollectedSource, settings: PublishSettings
+) -> list[LabelSet]:
+    """Return the label sets whose exports are scored.
+
+    People's, where no agent has judged, are among them if they are asked for or exported already.
+    """
+    return [
+        each
+        for each in label_sets(database, source)
+        if each.origin != MAJORITY
+        or settings.labels != "agents"
+        or is_export(export_folder(each, settings))
+    ]
 
 
 def published_benchmarks(labels: Sequence[LabelSet], settings: PublishSettings) -> list[Published]:

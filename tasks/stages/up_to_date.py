@@ -16,7 +16,7 @@ from tasks.stages.collect import collect_source
 from tasks.stages.labels import judging_recipe, label_sets
 from tasks.stages.pooling import unfound_origins
 from tasks.stages.preflight import check_agents, collected_source
-from tasks.stages.publish import publish_benchmark, published_benchmarks
+from tasks.stages.publish import publish_benchmark, published_benchmarks, sets_to_score
 from tasks.stages.report import report_file
 from tasks.stages.scoring import OpenBenchmark, score_method
 from tasks.stages.vectors import embed
@@ -61,7 +61,10 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
         done = _judged(source, ready)
     if done is None or command in ("collect", "annotate"):
         return done
-    sets = label_sets(database, source)
+    if command == "evaluate":
+        sets = sets_to_score(database, source, settings.publish)
+    else:
+        sets = label_sets(database, source, people=settings.publish.labels != "agents")
     inputs["settings"] = settings.publish
     if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
         return None

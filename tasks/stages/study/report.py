@@ -37,8 +37,8 @@ from tasks.runtime.progress import artifact_key, get_run_logger, time_of_writing
 from tasks.runtime.references import CollectedSource
 from tasks.sources.cosqa import PAIR_LABELS
 from tasks.stages.candidates import Overlaps
-from tasks.stages.labels import label_sets, labels_of_agents
-from tasks.stages.publish import published_benchmarks
+from tasks.stages.labels import labels_of_agents
+from tasks.stages.publish import published_benchmarks, sets_to_score
 from tasks.stages.scoring import method_key
 from tasks.statistics.agreement import alphas_of_rounds
 from tasks.studies import Annotator, BenchmarkFacts, CollectionFacts, Evidence, Mean, Missing
@@ -314,7 +314,7 @@ def studied_benchmark(
     database: Database, source: CollectedSource, settings: PublishSettings
 ) -> Published | None:
     """Return the published benchmark under study: the agents', else the source's own first one."""
-    labels = label_sets(database, source)
+    labels = sets_to_score(database, source, settings)
     own = [item for item in labels if item.collection == source.main]
     ordered = sorted(own, key=lambda item: item.current is None) or labels
     published = published_benchmarks(ordered, settings)

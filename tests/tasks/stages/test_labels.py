@@ -19,13 +19,14 @@ from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.label.sample import Drawing, items_of, sample_candidates
-from tasks.stages.labels import LabelSet, labelled_benchmark, with_split
+from tasks.stages.labels import LabelSet, label_sets, labelled_benchmark, with_split
 from tasks.stages.publish import nothing_exported
 from tests.fakes.stores import store_like
 from tests.tasks.stages.generate.world import (
     CODES,
     QUERIES,
     ROUNDS,
+    SEARCH,
     answer,
     judged_store,
     label,
@@ -186,6 +187,38 @@ def test_where_nobody_labelled_there_is_no_benchmark_of_people(tmp_path: Path) -
     assert not labelled_benchmark(database, labels, settings).labels
     told = str(nothing_exported(database, [labels], settings, "c"))
     assert "no pair of it has a majority of people: `cosqa label sample`" in told
+
+
+def test_peoples_labels_are_a_set_of_their_own_where_no_agent_has_judged(tmp_path: Path) -> None:
+    """Of the three queries' six pairs two are decided, and one is not."""
+    database, source = judged_store(tmp_path / "unjudged", 0)
+    people = PublishSettings(labels="people")
+    assert label_sets(database, source) == []
+    assert "no pair of it has a majority" in str(nothing_exported(database, [], people, "c"))
+    keys = [PairKey(query.query_id, code.code_id) for query in QUERIES for code in CODES]
+    drawn = Sample(collection="c", items=items_of([keys[0], keys[1], keys[4]], 0))
+    half = Sample(collection="c", items=items_of(keys, 0), body={"criterion": "half"})
+    for sample in (drawn, half):
+        samples.add_sample(database, sample)
+    vote(database, half, "ann", {keys[2]})
+    assert label_sets(database, source) == [], "labels by another criterion"
+    vote(database, drawn, "ann", {keys[1], keys[4]})
+    vote(database, drawn, "bob", {keys[1]})
+    assert label_sets(database, source, people=False) == []
+    [labels] = label_sets(database, source)
+    assert (labels.name, labels.searches) == ("c-people", (SEARCH,))
+    benchmark = labelled_benchmark(database, labels, people)
+    origin = f"people:{drawn.sample_id}"
+    assert {(*item.key, item.relevance, item.origin, item.note) for item in benchmark.labels} == {
+        (*keys[0], 0.0, origin, "2 people"), (*keys[1], 1.0, origin, "2 people"),
+    }  # fmt: skip
+    assert [query.query_id for query in benchmark.queries] == [QUERIES[0].query_id]
+    assert benchmark.found_by == ("minilm",)
+
+    judged, source = judged_store(tmp_path / "judged")
+    samples.add_sample(judged, drawn)
+    vote(judged, drawn, "ann", {keys[1]})
+    assert [each.name for each in label_sets(judged, source)] == ["c-agents"]
 
 
 @pytest.fixture

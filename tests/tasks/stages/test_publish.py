@@ -15,17 +15,32 @@ import pytest
 from infra.collected import Collected
 from infra.errors import DiskFullError, PublishError
 from infra.identity import RecipeId
-from infra.records import Label, Query, SourceInfo
+from infra.records import GivenVote, Label, Query, SourceInfo
 from infra.settings import PublishSettings, Settings, StoreSettings
-from infra.store import Database, annotations, benchmarks, corpus, evidence, open_database
+from infra.store import (
+    Database,
+    annotations,
+    benchmarks,
+    corpus,
+    evidence,
+    open_database,
+    samples,
+)
 from infra.store.annotations import label_origin
 from infra.store.benchmarks import Published
+from infra.store.votes import record_votes
 from tasks.benchmarks import read_manifest, verify_export, write_benchmark
 from tasks.inputs.formats.export import read_benchmark
 from tasks.metrics import STANDARD
 from tasks.stages.coverage import labels_by
-from tasks.stages.labels import LabelSet
-from tasks.stages.publish import publish_benchmark, published_benchmarks
+from tasks.stages.label.sample import Drawing, sample_candidates
+from tasks.stages.labels import LabelSet, label_sets
+from tasks.stages.publish import (
+    nothing_exported,
+    publish_benchmark,
+    published_benchmarks,
+    sets_to_score,
+)
 from tasks.stages.scoring import OpenBenchmark, method_key, open_exports, score_method
 from tests.fakes.benchmarks import people_benchmark
 from tests.fakes.small_disk import small_disk
@@ -40,7 +55,7 @@ def labels(tmp_path: Path) -> tuple[Database, LabelSet]:
     return database, labels_in_use(database, source)
 
 
-def published(labels: tuple[Database, LabelSet], folder: Path, **settings: object) -> Published:
+def published(labels: tuple[Database, LabelSet], folder: Path, /, **settings: object) -> Published:
     chosen = PublishSettings.model_validate({"folder": folder, **settings})
     export = publish_benchmark.fn(*labels, chosen)
     assert export is not None
@@ -148,6 +163,52 @@ def test_the_split_is_that_of_the_queries_and_matches_that_are_published(
     assert read.splits.keys() == set(queries[:5])
     assert Counter(read.splits.values()) == {"train": 3, "dev": 1, "test": 1}
     assert read_manifest(Path(export.folder)).splits == {"train": 3, "dev": 1, "test": 1}
+
+
+@pytest.mark.parametrize("whose", ["people", "both"])
+def test_a_sample_that_people_labelled_is_exported_and_scored_without_agents(
+    tmp_path: Path, whose: str
+) -> None:
+    """Two people see a match in one of six pairs; their labels are asked for once, and kept."""
+    database, source = judged_store(tmp_path, 0)
+    sample = sample_candidates(database, "c", Drawing(12))
+    for name in ("ann", "bob"):
+        samples.assign(database, sample, name)
+        votes = [
+            GivenVote(
+                query_id=item.query_id, code_id=item.code_id, annotator=name,
+                origin=sample.origin, relevance=item.position == 1,
+            )
+            for item in sample.items
+        ]  # fmt: skip
+        with database.transaction() as tx:
+            record_votes(tx, "c", votes)
+    unasked = PublishSettings(folder=tmp_path / "out")
+    assert sets_to_score(database, source, unasked) == []
+    told = str(nothing_exported(database, [], unasked, "c"))
+    assert "or `cosqa publish --labels people` where people labelled a sample" in told
+
+    [labels] = label_sets(database, source)
+    export = published((database, labels), tmp_path / "out", labels=whose, include_undecided=True)
+    assert (export.name, export.label_origin) == ("c-people", "people's majority")
+    folder = tmp_path / "out" / "c-people"
+    manifest = verify_export(folder)
+    assert manifest.people == {f"people:{sample.sample_id}": 6}
+    assert (manifest.recipe, manifest.recipes, manifest.found_by) == (None, (), ("minilm",))
+    assert (manifest.counts["labels"], manifest.counts["relevant"]) == (6, 1)
+    read = read_benchmark(folder)
+    assert {label.note for label in read.labels} == {"2 people"}
+    card = (folder / "README.md").read_text("utf-8")
+    assert "6 of the labels are people's" in card
+    assert "The labels are people's; no model labelled a pair." in card
+    assert "agent" not in card
+
+    assert sets_to_score(database, source, unasked) == [labels]
+    assert published_benchmarks([labels], unasked) == [export]
+    settings = Settings(publish=unasked).scoring
+    score_method.fn(database, OpenBenchmark(export), "bm25", settings)
+    sealed = published((database, labels), tmp_path / "sealed", labels=whose, sealed=True)
+    assert "agent" not in (Path(sealed.folder) / "README.md").read_text("utf-8")
 
 
 def test_answers_are_sealed_once_and_again_where_their_file_is_lost(
