@@ -260,7 +260,10 @@ class _Reader:
 
     def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if (encoding or "utf-8").lower() not in ("utf-8", "us-ascii"):
-            self._refuse(f"the encoding {encoding}: convert the file with iconv -t UTF-8")
+            self._refuse(
+                f"the encoding {encoding}: convert the file with iconv -f {encoding} -t UTF-8, and "
+                "write UTF-8 where it names its encoding"
+            )
 
     def _document_type(self, *_: object) -> None:
         self._refuse(

@@ -151,7 +151,8 @@ def test_queries_come_in_their_order_with_id_and_line(tmp_path: Path) -> None:
     [
         (b'{"query": "a"}\n{"query": "b', r"asked.jsonl:2: column 11: Unterminated string"),
         (b'{"query": "a"}\nb\n', r"asked.jsonl:2: column 1: Expecting value"),
-        (b'{"query": "a"}\n{"query": "\xe4"}', r"asked.jsonl:2: byte 0xe4 is not UTF-8.*iconv"),
+        (b'{"query": "a"}\n{"query": "\xe4"}', r"asked.jsonl:2: byte 0xe4 .*iconv -f CP1252"),
+        ('{"query": "a"}'.encode("utf-16"), r"asked.jsonl:1: byte 0xff is not UTF-8.*-f UTF-16"),
         (b'{"query": "a"}\n{"query": " \\n"}', r"asked.jsonl:2: the query is empty"),
         (b'{"query": ""}', r"asked.jsonl:1: query: String should have at least 1"),
         (b'{"question": "a"}', r"asked.jsonl:1: .*question: Extra.*keys are query, text, id"),

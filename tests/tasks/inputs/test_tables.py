@@ -39,7 +39,7 @@ HOSTILE = {
     "an entity from outside": (OUTSIDE + b"<posts>&a;</posts>", 1, "a document type"),
     "an unknown entity": (HEAD + b'<row Title="&b;"/></posts>', 3, "undefined entity"),
     "no UTF-8": (HEAD + ROW + b'<row Title="\xe9t\xe9"/></posts>', 4, "not well-formed"),
-    "another encoding": (b'<?xml version="1.0" encoding="latin1"?><posts/>', 1, "encoding latin1"),
+    "another encoding": (b'<?xml version="1.0" encoding="latin1"?><posts/>', 1, "iconv -f latin1 "),
     "an escaped control character": (HEAD + b'<row Title="&#x1F;"/></posts>', 3, "invalid char"),
     "a raw control character": (HEAD + ROW + b'<row Title="\x00"/></posts>', 4, "not well-formed"),
     "half a surrogate pair": (HEAD + b'<row Title="&#xD800;"/></posts>', 3, "invalid char"),
