@@ -68,8 +68,8 @@ class QueryTexts:
 class QueryRow(StrictRow):
     """A line of a file of queries: the question as ``query`` or ``text``, and maybe an ``id``."""
 
-    query: str | None = Field(None, min_length=1)
-    text: str | None = Field(None, min_length=1)
+    query: str | None = None
+    text: str | None = None
     id: str | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
