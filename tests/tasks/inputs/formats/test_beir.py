@@ -84,6 +84,7 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
     [
         (D * 2, "1\td\t1\n", r"corpus.jsonl:2: id 'd' is taken already by .*:1"),
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
+        ([{"text": "b"}], "1\td\t1\n", r"jsonl:1: _id: Field .*keys are _id, title, text"),
         (D, "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
         (D, "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
         (D, "", r"dev.tsv judges no code as relevant"),
