@@ -104,9 +104,18 @@ def read_queries(file: Path) -> list[tuple[str | None, Query]]:
 
 def _query_rows(file: Path) -> Iterator[Line[QueryRow]]:
     lines = ((number, text) for number, text in read_text_lines(file) if text.strip())
-    if file.suffix.lower() not in _TEXTS or next(lines, (0, "{"))[1].lstrip().startswith("{"):
+    number, first = next(lines, (1, "{"))
+    if first.lstrip().startswith("{"):
         yield from read_lines(file, QueryRow)
         return
+    if file.suffix.lower() not in _TEXTS:
+        expected = (
+            'one object a line is expected, no array: write lines such as {"query": "..."}'
+            if first.lstrip().startswith("[")
+            else 'lines of JSON such as {"query": "..."} are expected, or a .txt file with a query '
+            "a line"
+        )
+        raise SourceError(f"{printable(file)}:{number}: {expected}")
     for number, text in read_text_lines(file):
         if text.strip():
             yield Line(f"{printable(file)}:{number}", QueryRow(query=text.strip()))

@@ -160,7 +160,10 @@ def test_queries_come_in_their_order_with_id_and_line(tmp_path: Path) -> None:
         (b'{"query": 7}', r"asked.jsonl:1: query: Input should be a valid string"),
         (b'{"query": "a", "id": 7}', r"asked.jsonl:1: id: Input should be a valid string"),
         (b'{"query": "a", "text": "a"}', r'asked.jsonl:1: .*either "query" or "text"'),
-        (b'["a"]', r"asked.jsonl:1: .*valid dictionary"),
+        (b'["a"]', r"asked.jsonl:1: one object a line is expected, no array"),
+        (b'{"query": "a"}\n["a"]', r"asked.jsonl:2: .*valid dictionary"),
+        (b'\n[\n{"query": "a"}\n]', r"asked.jsonl:2: one object a line is expected, no array"),
+        (b"query,id\na,1\n", r"asked.jsonl:1: lines of JSON .*, or a .txt file with a query a"),
         (
             b'{"query": "a", "id": "1"}\n{"query": "b", "id": "1"}',
             r"asked.jsonl:2: id '1' is taken already by asked.jsonl:1",
