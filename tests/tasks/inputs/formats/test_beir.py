@@ -97,6 +97,14 @@ def test_a_bad_folder_is_an_error(tmp_path: Path, corpus: Rows, qrels: str, mess
         Beir(folder, "dev").benchmark()
 
 
+@pytest.mark.parametrize("name", ["corpus", "queries"])
+def test_an_empty_file_is_named(tmp_path: Path, name: str) -> None:
+    file = beir(tmp_path, "1\td\t1\n") / f"{name}.jsonl"
+    file.write_text("\n")
+    with pytest.raises(SourceError, match=rf"{name}\.jsonl is empty: put the folder's {name}"):
+        Beir(tmp_path, "dev").benchmark()
+
+
 def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"test.tsv cannot be read"):
         Beir(beir(tmp_path, HEADER)).benchmark()
