@@ -105,7 +105,8 @@ def _first_fault(
         except UnicodeDecodeError as error:
             return number, not_utf_8(error)
         if fields and len(fields) != len(names):
-            return number, f"{len(fields)} fields where {' '.join(names)} were expected"
+            remedy = ": they must be tab-separated" if b";" in line or b"," in line else ""
+            return number, f"{len(fields)} fields where {' '.join(names)} were expected{remedy}"
         for name, field in zip(names, fields, strict=False):
             if name in numbers and not is_number(field):
                 return number, f"{name} is {field!r}, no number"

@@ -90,6 +90,8 @@ def test_a_bad_run_is_an_error(tmp_path: Path, content: str, message: str) -> No
     ("content", "message"),
     [
         ("q\ta\t1\nq\ta\n", r"qrels:3: 2 fields where query code relevance"),
+        ("q,a,1\n", r"qrels:2: 1 fields where .* expected: they must be tab-separated"),
+        ("q;a;1\n", r"qrels:2: 1 fields where .* expected: they must be tab-separated"),
         ("q\ta\t1\nq\tb\tyes\n", r"qrels:3: relevance is 'yes', no number"),
         ("q\ta\t1\nq\ta\t0\n", r"qrels:3: code 'a' is judged twice for query 'q'"),
         ("\nq\ta\t1\nq\tb\tnan\n", r"qrels:4: the relevance of code 'b' for query 'q' is nan"),
