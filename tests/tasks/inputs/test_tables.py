@@ -101,7 +101,8 @@ def test_rows_come_with_their_first_line_and_quoted_line_ends(file: Path) -> Non
         ("a" * 200_000, r"rows.csv:1: field larger than field limit"),
         ("a,b\n1," + "2" * 200_000, r"rows.csv:2: field larger than field limit"),
         ('"a', r"rows.csv:1: unexpected end of data"),
-        ("", r"rows.csv:1: the header lacks a, b"),
+        ("", r"rows.csv: the file is empty: its header must be a,b"),
+        ("\n\n", r"rows.csv: the file is empty: its header must be a,b"),
     ],
 )
 def test_a_malformed_file_is_an_error_with_its_line(file: Path, content: str, problem: str) -> None:
