@@ -22,6 +22,7 @@ from tasks.benchmarks.runs import (
     Positions,
     QrelsTable,
     Rankings,
+    RepeatedCodeError,
     numbered,
     rank_numbered,
 )
@@ -151,6 +152,8 @@ def read_run(file: Path) -> Rankings:
         raise SourceError(f"{line}: a score is not a number: list each result with its score")
     try:
         return rank_numbered(*columns)
+    except RepeatedCodeError as error:
+        raise SourceError(f"{line_of(file, error.query, error.code)}: {error}") from None
     except ValueError as error:
         raise SourceError(f"{file}: {error}") from None
 
