@@ -23,6 +23,14 @@ _CELLS_A_RESULT, _LEAST_CELLS = 32, 1 << 25  # of a table of rankings, 12 to 16 
 _ID_OF_ARROW = r"^[^\s\x00-\x1f\x7f\x85\pZ]+$"
 
 
+class RepeatedCodeError(ValueError):
+    """A query has a code twice."""
+
+    def __init__(self, query: str, code: str) -> None:
+        super().__init__(f"query {query!r} has code {code!r} twice: list each result once")
+        self.query, self.code = query, code
+
+
 @dataclass(frozen=True)
 class Rankings:
     """The results of a method for each query, best first, ties by ascending code id.
@@ -151,8 +159,7 @@ def rank_numbered(
     repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != NOTHING)
     if repeated.any():
         row, place = np.argwhere(repeated)[0].tolist()
-        code = code_ids[int(ordered[row, place])]
-        raise ValueError(f"query {query_ids[row]!r} has code {code!r} twice: list each result once")
+        raise RepeatedCodeError(query_ids[row], code_ids[int(ordered[row, place])])
     if query_ids == sorted(query_ids):
         return Rankings(query_ids, code_ids, ranked, ranked_scores)
     by_id = sorted(range(len(query_ids)), key=query_ids.__getitem__)

@@ -40,6 +40,7 @@ class SourceFiles:
         languages: How the names of the files end → their language.
         outside: Links that are left out: they lead outside of the folder, or nowhere.
         own_licences: Folders with a licence text of their own below the root → their licence.
+        unread: Other known languages → number of their files in the folder.
     """
 
     root: Path
@@ -50,6 +51,7 @@ class SourceFiles:
     languages: Mapping[str, Language]
     outside: tuple[Path, ...] = ()
     own_licences: Mapping[Path, str] = field(default_factory=dict)
+    unread: Mapping[str, int] = field(default_factory=dict)
 
     def licence_of(self, file: Path) -> str:
         """Return the licence of a folder around a file, "" where that of all files covers it."""
@@ -72,7 +74,7 @@ def standard_library() -> SourceFiles:
     """Return the running interpreter's standard library without its tests."""
     root = Path(sysconfig.get_paths()["stdlib"])
     python = languages_of(("python",))
-    files, outside = _below(root, _TESTS | _INSTALLED, python)
+    files, outside, _ = _below(root, _TESTS | _INSTALLED, python)
     version, place = platform.python_version(), "standard library of CPython"
     return SourceFiles(root, files, "PSF-2.0", version, place, python, outside)
 
@@ -120,7 +122,7 @@ def installed(name: str, chosen: Mapping[str, Language]) -> SourceFiles:
     return SourceFiles(root, tuple(files), licence, distribution.version, place, chosen)
 
 
-def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
+def folder(path: Path, chosen: Mapping[str, Language], remedy: str = "") -> SourceFiles:
     """Return the files below a folder, without hidden folders and installed packages.
 
     Links inside the folder are followed, each real folder once. A licence text in a folder below is
@@ -131,23 +133,31 @@ def folder(path: Path, chosen: Mapping[str, Language]) -> SourceFiles:
     Args:
         path: The folder.
         chosen: How the names of the wanted files end → their language.
+        remedy: The way to read files of other languages, told where there are only those.
 
     Raises:
         SourceError: There is no such folder, or no such file in it.
     """
     if not path.is_dir():
         raise SourceError(f"--path {path}: no such folder; give a folder of source files")
-    files, outside = _below(path, _INSTALLED, chosen)
+    files, outside, unread = _below(path, _INSTALLED, chosen)
     if not files:
         links = f" but links that lead outside of it ({outside[0]})" if outside else ""
+        others = f" but {of_languages(unread)}: {remedy}, or" if unread and remedy else ":"
         raise SourceError(
-            f"{path} holds no {_named(chosen)}{links}: give --path with a folder of them"
+            f"{path} holds no {_named(chosen)}{links}{others} give --path with a folder of them"
         )
     licence = licences.licence_of_repository(path)
     below = {at for file in files for at in file.parents if path in at.parents}
     texts = {at: licences.licence_texts_in(at, path) for at in sorted(below)}
     own = {at: licences.licence_of(found) for at, found in texts.items() if found}
-    return SourceFiles(path, files, licence, "unknown", path.resolve().name, chosen, outside, own)
+    place = path.resolve().name
+    return SourceFiles(path, files, licence, "unknown", place, chosen, outside, own, unread)
+
+
+def of_languages(files: Mapping[str, int]) -> str:
+    """Return numbers of files by language in words: "5 of javascript, 1 of ruby"."""
+    return ", ".join(f"{number:,} of {name}" for name, number in sorted(files.items()))
 
 
 def languages_of(names: Sequence[str]) -> dict[str, Language]:
@@ -168,9 +178,13 @@ def module_of(file: PurePath) -> str:
 
 def _below(
     root: Path, skipped: frozenset[str], chosen: Mapping[str, Language]
-) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Return the files below a folder, and the links that lead outside or nowhere."""
+) -> tuple[tuple[Path, ...], tuple[Path, ...], Counter[str]]:
+    """Return the files below a folder, bad links, and the number of files by other language.
+
+    A link is bad that leads outside or nowhere.
+    """
     files: list[Path] = []
+    known, unread = languages_of(()), Counter[str]()
     outside: list[Path] = []
     waiting, walked = [root], set[str]()
     for top in waiting:  # grows by the links to folders
@@ -183,10 +197,14 @@ def _below(
                     outside += [path] if path.suffix in chosen or not path.is_file() else []
                 elif path.is_dir():
                     waiting += [path] if path.is_symlink() else []
-                elif (language := chosen.get(path.suffix)) and path.is_file():
-                    folders_of = path.relative_to(root).parts[:-1]
-                    files += [] if language.left_out_folders.intersection(folders_of) else [path]
-    return tuple(sorted(files)), tuple(sorted(outside))
+                elif (language := known.get(path.suffix)) and path.is_file():
+                    if language.left_out_folders.intersection(path.relative_to(root).parts[:-1]):
+                        continue
+                    if path.suffix in chosen:
+                        files.append(path)
+                    else:
+                        unread[language.name] += 1
+    return tuple(sorted(files)), tuple(sorted(outside)), unread
 
 
 def _named(chosen: Mapping[str, Language]) -> str:

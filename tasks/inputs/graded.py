@@ -124,10 +124,14 @@ class GradedFolder(BenchmarkFormat):
                 f"{file} judges no code as relevant, so nothing can be scored: take another split, "
                 "or put the judgements there, lines such as q1<tab>c1<tab>1"
             )
+        if not queries:
+            raise self._empty("queries")
         _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
         labels = tuple(_labels(qrels, benchmark.label_origin))
         missing = sorted(set(qrels.code_ids) - codes.keys())
         if not any(label.relevance > 0 and label.code_id in codes for label in labels):
+            if not codes:
+                raise self._empty("corpus")
             _refuse_unknown(file, "code", set(missing))
         number = sum(label.code_id not in codes for label in labels)
         if missing:
@@ -142,6 +146,11 @@ class GradedFolder(BenchmarkFormat):
                 "dropped": {_MISSING: number} if missing else {},
             }
         )
+
+    def _empty(self, name: DocumentsOf) -> SourceError:
+        """Return the error of a corpus, or of queries, without a line."""
+        place = next(iter(sorted(self.path.glob(f"{name}*"))), self.path / name)
+        return SourceError(f"{printable(place)} is empty: put the folder's {name} there")
 
 
 def choose_split(folder: Path, files: Mapping[str, Path], usual: str) -> str:

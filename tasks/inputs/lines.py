@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from infra.errors import SourceError
 from tasks.inputs.text import printable, read_text_lines
@@ -78,8 +79,14 @@ def validated(place: str, value: object, model: type[RowType]) -> RowType:
     except ValidationError as error:
         found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()]
         wrong = "; ".join(": ".join(filter(None, problem)) for problem in found)
-        known = ", ".join(field.alias or name for name, field in model.model_fields.items())
+        known = ", ".join(_key(name, field) for name, field in model.model_fields.items())
         raise SourceError(f"{place}: {wrong} (the keys are {known})") from None
+
+
+def _key(name: str, field: FieldInfo) -> str:
+    """Return the key that a file has for a field, the first of several."""
+    alias = field.validation_alias
+    return str((alias.choices[0] if isinstance(alias, AliasChoices) else alias) or name)
 
 
 def refuse_repeated(ids: Iterable[tuple[str | None, str]]) -> None:

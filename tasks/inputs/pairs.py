@@ -68,8 +68,8 @@ class QueryTexts:
 class QueryRow(StrictRow):
     """A line of a file of queries: the question as ``query`` or ``text``, and maybe an ``id``."""
 
-    query: str | None = Field(None, min_length=1)
-    text: str | None = Field(None, min_length=1)
+    query: str | None = None
+    text: str | None = None
     id: str | None = Field(None, min_length=1)
 
     @model_validator(mode="after")
@@ -104,9 +104,18 @@ def read_queries(file: Path) -> list[tuple[str | None, Query]]:
 
 def _query_rows(file: Path) -> Iterator[Line[QueryRow]]:
     lines = ((number, text) for number, text in read_text_lines(file) if text.strip())
-    if file.suffix.lower() not in _TEXTS or next(lines, (0, "{"))[1].lstrip().startswith("{"):
+    number, first = next(lines, (1, "{"))
+    if first.lstrip().startswith("{"):
         yield from read_lines(file, QueryRow)
         return
+    if file.suffix.lower() not in _TEXTS:
+        expected = (
+            'one object a line is expected, no array: write lines such as {"query": "..."}'
+            if first.lstrip().startswith("[")
+            else 'lines of JSON such as {"query": "..."} are expected, or a .txt file with a query '
+            "a line"
+        )
+        raise SourceError(f"{printable(file)}:{number}: {expected}")
     for number, text in read_text_lines(file):
         if text.strip():
             yield Line(f"{printable(file)}:{number}", QueryRow(query=text.strip()))

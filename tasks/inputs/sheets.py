@@ -121,8 +121,8 @@ class LabelRow(NamedTuple):
         """Return the grade, None of one that is undecided."""
         grade = whole_number(_whole(self.cells["grade"]), 0, highest)
         if grade is None and self.cells["grade"] != UNDECIDED:
-            right = f"it must be a number from 0 to {highest}, {UNDECIDED} for undecided, or empty"
-            raise self.wrong("grade", right)
+            right = "0 or 1" if highest == 1 else f"a number from 0 to {highest}"
+            raise self.wrong("grade", f"it must be {right}, {UNDECIDED} for undecided, or empty")
         return grade
 
     @property
@@ -150,7 +150,7 @@ class LabelRow(NamedTuple):
         if not cell:
             return None
         if not re.fullmatch(r"\d{1,5}(\.\d{1,9})?", cell):
-            raise self.wrong("minutes", "they must be a number, such as 2.5")
+            raise self.wrong("minutes", "they must be a number of at least 0, such as 2.5")
         return float(cell)
 
 
@@ -232,7 +232,7 @@ def read_answers(file: Path) -> list[AnswerRow]:
         relevance = whole_number(cells["relevance"], 0, 1)
         if relevance is None:
             cell = cells["relevance"][:40]
-            raise SourceError(f"{place}: relevance {cell!r}: it must be 0 to 1, or empty")
+            raise SourceError(f"{place}: relevance {cell!r}: it must be 0 or 1, or empty")
         ordinal = whole_number(cells["answer"], 0, _MOST_ANSWERS)
         if ordinal is None:
             raise SourceError(f"{place}: answer {cells['answer'][:40]!r} is no number")

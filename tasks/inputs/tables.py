@@ -41,14 +41,18 @@ def read_rows(file: Path, columns: Sequence[str], optional: Sequence[str] = ()) 
         optional: What it may hold.
 
     Raises:
-        SourceError: The file is missing or not UTF-8, its header lacks a column or has an unknown
-            one, or a row has too few or too many cells.
+        SourceError: The file is missing, not UTF-8 or empty, its header lacks a column or has an
+            unknown one, or a row has too few or too many cells.
     """
     records = _records(file)
-    place, header = next(records, (f"{printable(file)}:1", []))
+    place, header = next(records, ("", []))
+    known = [*columns, *optional]
+    if not header:
+        raise SourceError(
+            f"{printable(file)}: the file is empty: its header must be {','.join(known)}"
+        )
     names = [name.strip() for name in header]
     named = [name for name in names if name]
-    known = [*columns, *optional]
     missing = [name for name in columns if name not in named]
     unknown = [name for name in named if name not in known]
     if missing or unknown or len(set(named)) < len(named):
@@ -260,7 +264,10 @@ class _Reader:
 
     def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if (encoding or "utf-8").lower() not in ("utf-8", "us-ascii"):
-            self._refuse(f"the encoding {encoding}: convert the file with iconv -t UTF-8")
+            self._refuse(
+                f"the encoding {encoding}: convert the file with iconv -f {encoding} -t UTF-8, and "
+                "write UTF-8 where it names its encoding"
+            )
 
     def _document_type(self, *_: object) -> None:
         self._refuse(

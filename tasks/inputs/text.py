@@ -176,8 +176,10 @@ def _decoded(file: Path, number: int, line: bytes) -> str:
 
 def not_utf_8(error: UnicodeDecodeError) -> str:
     """Return a text's fault and its remedy."""
+    is_utf_16 = error.object.startswith(_UTF_16)
+    remedy = "-f UTF-16 -t UTF-8" if is_utf_16 else "-f CP1252 -t UTF-8 if it comes from Windows"
     byte = error.object[error.start]
-    return f"byte 0x{byte:02x} is not UTF-8: convert the file, for example with iconv -t UTF-8"
+    return f"byte 0x{byte:02x} is not UTF-8: convert the file, with iconv {remedy}"
 
 
 def state_of(files: Iterable[Path]) -> str:

@@ -22,6 +22,7 @@ from tasks.benchmarks.runs import (
     Positions,
     QrelsTable,
     Rankings,
+    RepeatedCodeError,
     numbered,
     rank_numbered,
 )
@@ -105,7 +106,8 @@ def _first_fault(
         except UnicodeDecodeError as error:
             return number, not_utf_8(error)
         if fields and len(fields) != len(names):
-            return number, f"{len(fields)} fields where {' '.join(names)} were expected"
+            remedy = ": they must be tab-separated" if b";" in line or b"," in line else ""
+            return number, f"{len(fields)} fields where {' '.join(names)} were expected{remedy}"
         for name, field in zip(names, fields, strict=False):
             if name in numbers and not is_number(field):
                 return number, f"{name} is {field!r}, no number"
@@ -150,6 +152,8 @@ def read_run(file: Path) -> Rankings:
         raise SourceError(f"{line}: a score is not a number: list each result with its score")
     try:
         return rank_numbered(*columns)
+    except RepeatedCodeError as error:
+        raise SourceError(f"{line_of(file, error.query, error.code)}: {error}") from None
     except ValueError as error:
         raise SourceError(f"{file}: {error}") from None
 

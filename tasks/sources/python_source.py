@@ -33,6 +33,7 @@ class PythonSource(SourceCode):
 
     Options = PythonOptions
     name: ClassVar[str] = "python-source"
+    others: ClassVar[str] = "--source source-code reads them"
 
     def queries_of(self, options: SourceCodeOptions) -> Path | None:
         """Return the file of queries, of the standard library its own; else as `SourceCode`."""

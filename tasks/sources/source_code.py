@@ -5,6 +5,7 @@ or run.
 """
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -24,12 +25,14 @@ from tasks.corpus.source_files import (
     installed,
     languages_of,
     most_popular_first,
+    of_languages,
 )
 from tasks.inputs.pairs import read_queries
 from tasks.inputs.text import printable
 from tasks.sources import Languages, Names, Source, SourceOptions, filters_by_default, sources
 
 _OF_OTHERS = ("special-methods", "testable", "near-duplicates")  # than one's own folder
+_logger = logging.getLogger(__name__)
 
 
 class SourceCodeOptions(SourceOptions):
@@ -71,6 +74,7 @@ class SourceCode(Source[SourceCodeOptions]):
 
     version = "7"
     name: ClassVar[str] = "source-code"
+    others: ClassVar[str] = ""  # the way to read files of other languages
 
     def __init__(self, collection: str, options: SourceCodeOptions) -> None:
         is_own = options.path is not None and options.popularity is None
@@ -145,6 +149,11 @@ class SourceCode(Source[SourceCodeOptions]):
         if self._queries:
             yield from merged.queries(query for _, query in read_queries(self._queries))
         files, popularity = self._files, self._options.popularity
+        if files.unread and self.others:
+            _logger.warning(
+                "files of other languages are not read, %s: %s",
+                of_languages(files.unread), self.others,
+            )  # fmt: skip
         if popularity:
             files = most_popular_first(files, popularity, unread)
         for function in find_functions(files, unread):
@@ -180,7 +189,7 @@ class SourceCode(Source[SourceCodeOptions]):
             )
         chosen = languages_of(options.languages)
         if options.path is not None:
-            return folder(options.path, chosen)
+            return folder(options.path, chosen, self.others)
         if options.distribution is not None:
             return installed(str(options.distribution), chosen)
         raise SettingsError(

@@ -106,8 +106,8 @@ def test_cells_that_begin_like_inert_ones_come_back_too(tmp_path: Path, text: st
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({"annotator": "first", "relevance": "2"}, "must be 0 to 1"),
-        ({"annotator": "first", "relevance": "yes"}, "must be 0 to 1"),
+        ({"annotator": "first", "relevance": "2"}, "must be 0 or 1"),
+        ({"annotator": "first", "relevance": "yes"}, "must be 0 or 1"),
         ({"relevance": "1"}, "annotator is empty"),
         ({"annotator": "first", "relevance": "1", "answer": "x"}, "is no number"),
     ],

@@ -39,7 +39,7 @@ HOSTILE = {
     "an entity from outside": (OUTSIDE + b"<posts>&a;</posts>", 1, "a document type"),
     "an unknown entity": (HEAD + b'<row Title="&b;"/></posts>', 3, "undefined entity"),
     "no UTF-8": (HEAD + ROW + b'<row Title="\xe9t\xe9"/></posts>', 4, "not well-formed"),
-    "another encoding": (b'<?xml version="1.0" encoding="latin1"?><posts/>', 1, "encoding latin1"),
+    "another encoding": (b'<?xml version="1.0" encoding="latin1"?><posts/>', 1, "iconv -f latin1 "),
     "an escaped control character": (HEAD + b'<row Title="&#x1F;"/></posts>', 3, "invalid char"),
     "a raw control character": (HEAD + ROW + b'<row Title="\x00"/></posts>', 4, "not well-formed"),
     "half a surrogate pair": (HEAD + b'<row Title="&#xD800;"/></posts>', 3, "invalid char"),
@@ -101,7 +101,8 @@ def test_rows_come_with_their_first_line_and_quoted_line_ends(file: Path) -> Non
         ("a" * 200_000, r"rows.csv:1: field larger than field limit"),
         ("a,b\n1," + "2" * 200_000, r"rows.csv:2: field larger than field limit"),
         ('"a', r"rows.csv:1: unexpected end of data"),
-        ("", r"rows.csv:1: the header lacks a, b"),
+        ("", r"rows.csv: the file is empty: its header must be a,b"),
+        ("\n\n", r"rows.csv: the file is empty: its header must be a,b"),
     ],
 )
 def test_a_malformed_file_is_an_error_with_its_line(file: Path, content: str, problem: str) -> None:

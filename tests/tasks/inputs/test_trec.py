@@ -74,7 +74,7 @@ def test_an_empty_run_is_no_error(tmp_path: Path) -> None:
     [
         ("q Q0 a 1 2.0 t\nq Q0 b 1.0 t\n", r"run:2: 5 fields where query Q0 code rank score tag"),
         ("q Q0 a 1 2.0 t\nq Q0 b 2 high t\n", r"run:2: score is 'high', no number"),
-        ("q Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n", r"run: query 'q' has code 'a' twice"),
+        ("q Q0 a 1 2.0 t\nq Q0 a 2 1.0 t\n", r"run:2: query 'q' has code 'a' twice"),
         ("\nq Q0 b 1 2 t\nq Q0 a 1 nan t\n", r"run:3: a score is not a number"),
         ("q Q0 a 1 2.0 t\nq Q0 \udcff 2 1.0 t\n", r"run:2: byte 0xff is not UTF-8"),
         ("q Q0 a 1 2.0 t\n\n\nq\udcfe Q0 b 2 1.0 t\n", r"run:4: byte 0xfe is not UTF-8"),
@@ -90,6 +90,8 @@ def test_a_bad_run_is_an_error(tmp_path: Path, content: str, message: str) -> No
     ("content", "message"),
     [
         ("q\ta\t1\nq\ta\n", r"qrels:3: 2 fields where query code relevance"),
+        ("q,a,1\n", r"qrels:2: 1 fields where .* expected: they must be tab-separated"),
+        ("q;a;1\n", r"qrels:2: 1 fields where .* expected: they must be tab-separated"),
         ("q\ta\t1\nq\tb\tyes\n", r"qrels:3: relevance is 'yes', no number"),
         ("q\ta\t1\nq\ta\t0\n", r"qrels:3: code 'a' is judged twice for query 'q'"),
         ("\nq\ta\t1\nq\tb\tnan\n", r"qrels:4: the relevance of code 'b' for query 'q' is nan"),

@@ -92,6 +92,22 @@ def test_a_file_that_does_not_parse_is_logged_with_its_line(
     ]
 
 
+def test_files_of_other_languages_are_told_with_the_source_that_reads_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("a.js", "b.mjs", "c.go", "node_modules/d.js", "e.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    told = "1 of go, 2 of javascript: --source source-code reads them"
+    with pytest.raises(SourceError, match=rf"holds no \*\.py files but {told}, or give --path"):
+        read(tmp_path)
+    (tmp_path / "f.py").write_text(HALVE)
+    read(tmp_path)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"files of other languages are not read, {told}"
+    ]
+
+
 def test_a_file_whose_name_is_not_utf_8_is_left_out_and_counted(tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text(HALVE)
     (tmp_path / os.fsdecode(b"b\xff.py")).write_text(DOUBLE)

@@ -84,6 +84,7 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
     [
         (D * 2, "1\td\t1\n", r"corpus.jsonl:2: id 'd' is taken already by .*:1"),
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
+        ([{"text": "b"}], "1\td\t1\n", r"jsonl:1: _id: Field .*keys are _id, title, text"),
         (D, "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
         (D, "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
         (D, "", r"dev.tsv judges no code as relevant"),
@@ -94,6 +95,14 @@ def test_a_bad_folder_is_an_error(tmp_path: Path, corpus: Rows, qrels: str, mess
     folder = beir(tmp_path, f"{HEADER}{qrels}", corpus)
     with pytest.raises(SourceError, match=message):
         Beir(folder, "dev").benchmark()
+
+
+@pytest.mark.parametrize("name", ["corpus", "queries"])
+def test_an_empty_file_is_named(tmp_path: Path, name: str) -> None:
+    file = beir(tmp_path, "1\td\t1\n") / f"{name}.jsonl"
+    file.write_text("\n")
+    with pytest.raises(SourceError, match=rf"{name}\.jsonl is empty: put the folder's {name}"):
+        Beir(tmp_path, "dev").benchmark()
 
 
 def test_a_split_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -189,13 +189,13 @@ def _change(number: int, **cells: str) -> Callable[[list[Row]], None]:
 
 
 _BAD: list[tuple[Callable[[list[Row]], object], str]] = [
-    (_change(0, grade="2"), r"{place}: grade '2': it must be a number from 0 to 1, \? for"),
+    (_change(0, grade="2"), r"{place}: grade '2': it must be 0 or 1, \? for undecided"),
     (_change(0, grade="-1"), "{place}: grade '-1'"),
     (_change(0, grade="yes"), "{place}: grade 'yes'"),
     (_change(0, notes="quality, odd"), "{place}: notes 'quality, odd': write quality, ambiguity"),
     (_change(0, minutes="soon"), "{place}: minutes 'soon'"),
     (_change(0, minutes="nan"), "{place}: minutes 'nan'"),
-    (_change(0, minutes="-1"), "{place}: minutes '-1'"),
+    (_change(0, minutes="-1"), "{place}: minutes '-1': they must be a number of at least 0"),
     (_change(0, minutes="1e999"), "{place}: minutes '1e999'"),
     (_change(0, query="another"), "{place}: the query is not that of item"),
     (_change(0, code="another"), "{place}: the code is not that of item"),
