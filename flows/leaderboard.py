@@ -17,7 +17,7 @@ from tasks.stages.diff import WrittenDifference, compare_versions
 from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling
 from tasks.stages.preflight import check_agents, check_inputs
-from tasks.stages.scoring import Run, open_benchmark
+from tasks.stages.scoring import Run, open_benchmark, require_labels
 
 
 @flow(name="leaderboard", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -42,6 +42,8 @@ def leaderboard(
     chosen = ready.settings
     folder = benchmark or only_benchmark(chosen.store)
     opened = open_benchmark(ready.database, folder, chosen.evaluation.answers)
+    if runs or annotate_unjudged:  # sealed, it is ranked at most: its keeper scores the rankings
+        require_labels(opened)
     recipe = None
     if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
+from infra.errors import EncoderError, PublishError, SettingsError, SourceError, UnknownNameError
 from infra.registry import unknown_name
 from infra.settings import (
     CommitteeSettings,
@@ -257,6 +257,17 @@ def check_training(
     _check_are_there(data.values())
     if test:
         check_folder(test)
+        _check_has_labels(test)
+
+
+def _check_has_labels(test: Path) -> None:
+    """Refuse a benchmark to test on whose labels are all sealed."""
+    if is_export(test):
+        manifest = read_manifest(test)
+        if manifest.sealed and not manifest.counts["labels"]:
+            raise PublishError(
+                f"the labels of {manifest.name} are sealed: give another benchmark with --test"
+            )
 
 
 def check_kape(settings: Settings, data: Mapping[str, Path]) -> None:

@@ -45,7 +45,13 @@ from tasks.runtime.caching import stage
 from tasks.runtime.progress import artifact_key, get_run_logger, write_pages
 from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.coverage import labels_by
-from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
+from tasks.stages.scoring import (
+    OpenBenchmark,
+    Run,
+    leaderboard_folder,
+    method_key,
+    require_labels,
+)
 from tasks.stages.vectors import BenchmarkVectors, Encoding
 from tasks.statistics import Values
 
@@ -81,7 +87,11 @@ def write_leaderboard(
     """Write the table, the page, the scores for each query, and the unjudged results.
 
     With the run that has judged such results there is a second table, which includes them.
+
+    Raises:
+        PublishError: The benchmark's labels are sealed, and it was opened without its answers.
     """
+    require_labels(benchmark, runs)
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
     evaluation = scoring.evaluation
