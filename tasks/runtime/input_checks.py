@@ -36,6 +36,7 @@ from tasks.inputs.challenge import LANGUAGES
 from tasks.inputs.formats import benchmark_at, benchmark_signs, find_split, split_path
 from tasks.inputs.pairs import read_queries
 from tasks.inputs.text import printable, read_text_lines
+from tasks.inputs.trec import read_run
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
@@ -215,6 +216,7 @@ def check_comparison(
             raise SourceError(f"run {run} cannot be read: there is no such file")
         if not any(line.strip() for _, line in read_text_lines(run)):
             raise SourceError(f"run {run} has no results: lines of query Q0 code rank score tag")
+        read_run(run)  # which refuses a malformed one
 
 
 def check_estimate(settings: Settings, files: Sequence[Path]) -> None:
