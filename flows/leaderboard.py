@@ -14,10 +14,10 @@ from tasks.ranking.methods import chosen_methods
 from tasks.runtime.input_checks import check_comparison
 from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.diff import WrittenDifference, compare_versions
-from tasks.stages.leaderboard import WrittenLeaderboard, write_leaderboard
+from tasks.stages.leaderboard import WrittenLeaderboard, read_rankings, write_leaderboard
 from tasks.stages.pooling import add_to_pool, check_pooling
 from tasks.stages.preflight import check_agents, check_inputs
-from tasks.stages.scoring import Run, open_benchmark
+from tasks.stages.scoring import Run, open_benchmark, require_labels
 
 
 @flow(name="leaderboard", flow_run_name=run_name, task_runner=SIDE_BY_SIDE)
@@ -42,6 +42,11 @@ def leaderboard(
     chosen = ready.settings
     folder = benchmark or only_benchmark(chosen.store)
     opened = open_benchmark(ready.database, folder, chosen.evaluation.answers)
+    theirs = [Run(method=file.stem, file=file) for file in runs]
+    if runs or annotate_unjudged:  # sealed, it is ranked at most: its keeper scores the rankings
+        require_labels(opened)
+    if theirs:  # else a wrong one would be refused when all is ranked
+        read_rankings(opened, theirs, warns=False)
     recipe = None
     if annotate_unjudged:
         with writing(chosen.store):  # else it would be refused when all is ranked
@@ -49,7 +54,7 @@ def leaderboard(
         recipe = check_agents(ready)
     is_ranking = chosen_methods(chosen.scoring, runs)
     scored = score_methods(ready.database, opened, chosen.scoring) if is_ranking else []
-    ranked = [*results_of(scored), *(Run(method=file.stem, file=file) for file in runs)]
+    ranked = [*results_of(scored), *theirs]
     compared = write_leaderboard(
         ready.database, opened, ranked, chosen.scoring,
         wait_for=scored, return_state=True,

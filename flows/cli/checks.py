@@ -42,8 +42,9 @@ def pipeline(command: str, settings: Settings, *, is_plan: bool = False) -> Vali
     given = ready.given  # its store's folder is called as the user has
     if not is_plan and command in _WRITE:
         require_no_writer(given.store)
-    if not is_plan and command in _READ_THE_STORE:
+    if command in _READ_THE_STORE:
         require_store(given.store)
+    if not is_plan and command in _READ_THE_STORE:
         stored_collections(ready.database, given.source, ready.fingerprint)
     unnamed = command in COLLECTING and unnamed_input(settings.source, ready.opened)
     if unnamed:

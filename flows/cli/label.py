@@ -116,11 +116,15 @@ def label_sample(
         raise SettingsError("--queries, --answers and --stratum: a sample has one of them")
     if graded and criterion == "half":
         raise SettingsError("--graded asks for grades of 0 to 3, which --criterion half has not")
-    from infra.store import open_database, samples
+    from infra.store import open_database, require_store, samples
     from tasks.stages.label.sample import Drawing, sample_candidates, sample_results
     from tasks.stages.label.sheets import positions_in_conflict
 
-    names, database = _names_of(annotators), open_database(settings.store)
+    names = _names_of(annotators)
+    is_of_files = runs and (answers or stratum == "top") and not (sample or conflicts_of)
+    if not is_of_files:  # a benchmark and runs of it are all that such a sample is drawn from
+        require_store(settings.store)
+    database = open_database(settings.store)
     drawing = Drawing(
         number=queries or answers or pairs,
         stratum=stratum or ("queries" if queries else "answers" if answers else "pairs"),
@@ -191,13 +195,14 @@ def label_read(
     stored with their results. What one person says is not shown before all pairs given to that
     person have a label.
     """
-    from infra.store import open_database
+    from infra.store import open_database, require_store
     from tasks.reports.text import tally
     from tasks.stages.label.report import results_document
     from tasks.stages.label.results import label_results
     from tasks.stages.label.sheets import read_sheets
 
     settings = settings_of(label_read, locals())
+    require_store(settings.store)
     database = open_database(settings.store)
     found = read_sheets(database, sheets, settings.sandbox)
     stored = tally({"labels": found.votes, "programs_run": found.programs})
@@ -244,11 +249,13 @@ def results(
     Of annotators who have labelled all their items. Accuracy, precision and recall are by the
     people's majority; the alternative annotator test is that of Calderon et al. 2025.
     """
-    from infra.store import open_database, samples
+    from infra.store import open_database, require_store, samples
     from tasks.stages.label.report import agents_document, orders_document, results_document
     from tasks.stages.label.results import agents_beside_people, label_results, write_truth
 
-    database = open_database(settings_of(results, locals()).store)
+    settings = settings_of(results, locals())
+    require_store(settings.store)
+    database = open_database(settings.store)
     drawn = samples.load_sample(database, sample)
     by_people = label_results(database, drawn)
     print_document(results_document(drawn, by_people))

@@ -43,6 +43,7 @@ from infra.settings.origins import (
     PREFIX,
     EnvironmentSource,
     check_directions,
+    check_sections,
     problem_line,
     read_toml,
     refuse_wrong_variables,
@@ -170,6 +171,7 @@ class Settings(BaseSettings):
         """Return the layers, the highest first: command line, environment, TOML file, preset."""
         file, environment = _config_file(), EnvironmentSource(settings_cls)
         content = read_toml(file) if file.is_file() else {}
+        check_sections(file, content, cls.sections())
         if content and not os.environ.get("COSQA_CONFIG"):
             given = (init_settings(), environment())
             check_directions(file, content, settings_cls.model_fields, *given)
@@ -250,4 +252,5 @@ def _config_file() -> Path:
     if file.is_file() or not (named or file.exists()):
         return file
     problem = "is not a file" if file.exists() else "does not exist"
-    raise SettingsError(f"the settings file {file} {problem}; correct COSQA_CONFIG or unset it")
+    way = "correct COSQA_CONFIG or unset it" if named else "move it away, or set COSQA_CONFIG"
+    raise SettingsError(f"the settings file {file} {problem}; {way}")

@@ -159,19 +159,37 @@ def read_toml(file: Path) -> dict[str, Any]:
         text = file.read_bytes().decode("utf-8")
         if _DEEP_KEY.search(text):
             raise RecursionError  # noqa: TRY301
+        if "\0" in text:  # UTF-16 without its mark
+            raise SettingsError(f"{file} is not valid TOML, which is UTF-8: save it as UTF-8")
         content = tomllib.loads(text)
         str(content)
     except OSError as error:
         raise SettingsError(f"{file} cannot be read: {error.strerror}") from None
     except RecursionError:
         raise SettingsError(f"{file} is not valid TOML: it is nested too deeply") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise SettingsError(f"{file} is not valid TOML, which is UTF-8: save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{file} is not valid TOML: {error}") from None
     except ValueError:
         digits = _MANY_DIGITS.search(text)
         line = text.count("\n", 0, digits.start()) + 1 if digits else 1
         raise SettingsError(f"{file}:{line}: a number of thousands of digits: shorten it") from None
     return content
+
+
+def check_sections(file: Path, content: Mapping[str, Any], sections: Iterable[str]) -> None:
+    """Refuse a value where a section belongs, which options of the command line would cover.
+
+    Raises:
+        SettingsError: There is one; it is not shown, since it may be a key.
+    """
+    for name in sections:
+        if not isinstance(content.get(name, {}), Mapping):
+            raise SettingsError(
+                f"invalid settings:\n  {name} ({file}): must be a section: write [{name}] and its "
+                "settings below it, or remove the line"
+            )
 
 
 def check_directions(

@@ -48,6 +48,7 @@ class Difference(Record):
         now_undecided: Of those removed, the ones that the agents could not decide afterwards.
         recipe: Setting of the recipe that changed → its value before and after.
         kept: Pairs with the same label in both.
+        sealed: The versions, "first" and "second", whose labels are sealed.
     """
 
     before: str
@@ -63,6 +64,7 @@ class Difference(Record):
     kept: int
     relevant: tuple[int, int]
     recipe: dict[str, tuple[object, object]]
+    sealed: tuple[str, ...] = ()
 
 
 def difference(before: Benchmark, after: Benchmark) -> Difference:
@@ -90,6 +92,7 @@ def difference(before: Benchmark, after: Benchmark) -> Difference:
             sum(value > 0 for value in new.values()),
         ),
         recipe=_changed(before.recipe or {}, after.recipe or {}),
+        sealed=tuple(name for name, one in (("first", before), ("second", after)) if one.sealed),
     )
 
 
@@ -207,13 +210,22 @@ def difference_document(change: Difference, scores: Sequence[ScoreChange] = ()) 
     return Document(
         kind="Difference",
         title=f"{change.before} → {change.after}",
-        lead=(Table(("what", "added", "removed"), counts), labels),
+        lead=(Table(("what", "added", "removed"), counts), labels, *_sealed(change)),
         sections=[
             Section("recipe", "Changes of the settings", [recipe]),
             Section("turned", "Labels that turned", list(_turned(change))),
             Section("scores", "Effect on the methods", score_blocks(scores) if scores else []),
         ],
     )
+
+
+def _sealed(change: Difference) -> Iterator[Block]:
+    """Yield of each version whose labels are sealed that they count as none here."""
+    for version in change.sealed:
+        yield (
+            f"The {version} version's labels are sealed: its folder lacks those of the test part, "
+            "which count as none here."
+        )
 
 
 def _turned(change: Difference) -> Iterator[Block]:

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from infra.errors import EncoderError, SettingsError, SourceError, UnknownNameError
+from infra.errors import EncoderError, PublishError, SettingsError, SourceError, UnknownNameError
 from infra.registry import unknown_name
 from infra.settings import (
     CommitteeSettings,
@@ -36,6 +36,7 @@ from tasks.inputs.challenge import LANGUAGES
 from tasks.inputs.formats import benchmark_at, benchmark_signs, find_split, split_path
 from tasks.inputs.pairs import read_queries
 from tasks.inputs.text import printable, read_text_lines
+from tasks.inputs.trec import read_run
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
@@ -215,6 +216,7 @@ def check_comparison(
             raise SourceError(f"run {run} cannot be read: there is no such file")
         if not any(line.strip() for _, line in read_text_lines(run)):
             raise SourceError(f"run {run} has no results: lines of query Q0 code rank score tag")
+        read_run(run)  # which refuses a malformed one
 
 
 def check_estimate(settings: Settings, files: Sequence[Path]) -> None:
@@ -257,6 +259,17 @@ def check_training(
     _check_are_there(data.values())
     if test:
         check_folder(test)
+        _check_has_labels(test)
+
+
+def _check_has_labels(test: Path) -> None:
+    """Refuse a benchmark to test on whose labels are all sealed."""
+    if is_export(test):
+        manifest = read_manifest(test)
+        if manifest.sealed and not manifest.counts["labels"]:
+            raise PublishError(
+                f"the labels of {manifest.name} are sealed: give another benchmark with --test"
+            )
 
 
 def check_kape(settings: Settings, data: Mapping[str, Path]) -> None:

@@ -45,7 +45,13 @@ from tasks.runtime.caching import stage
 from tasks.runtime.progress import artifact_key, get_run_logger, write_pages
 from tasks.stages.annotate.plan import AnnotationRun
 from tasks.stages.coverage import labels_by
-from tasks.stages.scoring import OpenBenchmark, Run, leaderboard_folder, method_key
+from tasks.stages.scoring import (
+    OpenBenchmark,
+    Run,
+    leaderboard_folder,
+    method_key,
+    require_labels,
+)
 from tasks.stages.vectors import BenchmarkVectors, Encoding
 from tasks.statistics import Values
 
@@ -81,7 +87,11 @@ def write_leaderboard(
     """Write the table, the page, the scores for each query, and the unjudged results.
 
     With the run that has judged such results there is a second table, which includes them.
+
+    Raises:
+        PublishError: The benchmark's labels are sealed, and it was opened without its answers.
     """
+    require_labels(benchmark, runs)
     rankings = read_rankings(benchmark, runs)
     qrels = qrels_of(benchmark.content.labels)
     evaluation = scoring.evaluation
@@ -161,8 +171,14 @@ def _encoding_speed(known: Mapping[str, Encoding], codes: int, settings: Encoder
     )
 
 
-def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Rankings]:
-    """Return method → rankings."""
+def read_rankings(
+    benchmark: OpenBenchmark, runs: Sequence[Run], *, warns: bool = True
+) -> dict[str, Rankings]:
+    """Return method → rankings; log what of a run is not the benchmark's, where it ``warns``.
+
+    Raises:
+        SourceError: A run is malformed, or ranks no query or no code of the benchmark.
+    """
     rankings = {run.method: read_run(run.file) for run in runs}
     queries = {query.query_id for query in benchmark.content.queries}
     codes = {code.code_id for code in benchmark.content.codes}
@@ -177,7 +193,7 @@ def read_rankings(benchmark: OpenBenchmark, runs: Sequence[Run]) -> dict[str, Ra
                     f"run {method!r} ranks none of the {kind} of {benchmark.name}: it belongs to "
                     "another benchmark"
                 )
-            if known < len(ids):
+            if warns and known < len(ids):
                 get_run_logger().warning(
                     "run %r: %s of its %s %s are of %s; the others count for nothing",
                     method, f"{known:,}", f"{len(ids):,}", kind, benchmark.name,

@@ -126,6 +126,22 @@ def open_benchmark(database: Database, folder: Path, answers: Path | None = None
     return opened
 
 
+def require_labels(benchmark: OpenBenchmark, runs: Sequence[Run] = ()) -> None:
+    """Refuse to score a benchmark whose labels are all sealed, opened without its answers.
+
+    Raises:
+        PublishError: It is one; the message says where its rankings are, if there are any.
+    """
+    content = benchmark.content
+    if content.sealed and not content.labels:
+        found = (
+            f"; its rankings, which its keeper can score, are in {runs[0].file.parent}"
+            if runs
+            else ""
+        )
+        raise PublishError(f"the labels of {benchmark.name} are sealed: give --answers FILE{found}")
+
+
 def _content(folder: Path, answers: Path | None = None) -> Benchmark:
     found = benchmark_at(folder, usual="test")
     if found is None:

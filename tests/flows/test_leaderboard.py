@@ -30,6 +30,7 @@ from tasks.inputs.formats.export import read_benchmark
 from tasks.reports.diff import difference
 from tasks.reports.estimation import EstimationReport, MethodEstimate
 from tasks.reports.labels import answers_figure
+from tasks.runtime.input_checks import check_training
 from tasks.stages.label.report import orders_document
 from tasks.stages.label.results import LabelResults, RightAnswers, label_results
 from tasks.stages.label.sample import Drawing, sample_results
@@ -181,6 +182,8 @@ def test_our_beir_folder_gets_the_scores_of_the_export(tmp_path: Path, export: P
         ({"runs": ["a/x.trec", "b/x.trec"]}, SettingsError, "two runs are named 'x'"),
         ({"runs": ["bm25.trec"]}, SettingsError, "two runs are named 'bm25'"),
         ({"runs": ["absent.trec"]}, SourceError, "absent.trec cannot be read"),
+        ({"runs": ["bad.trec"]}, SourceError, "bad.trec:1: score is 'high', no number"),
+        ({"runs": ["nan.trec"]}, SourceError, "nan.trec:1: a score is not a number"),
         ({"runs": ["other.trec"]}, SourceError, "'other' ranks none of the queries of toy"),
         ({"annotate_unjudged": True}, PublishError, "was not published from the store"),
     ],
@@ -189,6 +192,8 @@ def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
     tmp_path: Path, export: Path, change: dict[str, object], error: type[Exception], message: str
 ) -> None:
     (tmp_path / "other.trec").write_text("q Q0 c 1 1.0 t\n")
+    (tmp_path / "bad.trec").write_text("q Q0 c 1 high t\n")
+    (tmp_path / "nan.trec").write_text("q Q0 c 1 nan t\n")
     settings = settings_in(tmp_path, str(change.get("method", "bm25")))
     metrics = (str(change["metric"]),) if "metric" in change else ()
     evaluation = settings.evaluation.model_copy(update={"metrics": metrics})
@@ -200,8 +205,7 @@ def test_a_request_that_cannot_be_met_is_refused_with_the_reason(
             settings=settings.model_copy(update={"evaluation": evaluation}),
             annotate_unjudged=bool(change.get("annotate_unjudged")),
         )
-    ranked = list((tmp_path / "out").rglob("*.trec"))
-    assert bool(ranked) == ("other" in message), "all other faults are found before any ranking"
+    assert not list((tmp_path / "out").rglob("*.trec")), "all faults are found before any ranking"
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -224,6 +228,31 @@ def test_a_keeper_scores_runs_by_sealed_answers_as_before_sealing(
     file.write_text(file.read_text().replace("1.0", "0.0", 1))
     with pytest.raises(PublishError, match="an answer was changed"):
         leaderboard(sealed, runs=[theirs], settings=keeper)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_without_its_answers_a_sealed_benchmark_is_ranked_and_not_scored(
+    tmp_path: Path, export: Path
+) -> None:
+    settings = settings_in(tmp_path, "bm25")
+    public, _ = seal_benchmark(benchmark(), "a salt")
+    sealed = tmp_path / "sealed"
+    write_benchmark(public, sealed)
+    (tmp_path / "theirs.trec").write_text("q Q0 c 1 1.0 t\n")
+    told = "the labels of toy-people are sealed: give --answers FILE"
+    with pytest.raises(PublishError, match=f"{told}$"):
+        leaderboard(sealed, runs=[tmp_path / "theirs.trec"], settings=settings)
+    assert not list(tmp_path.rglob("runs/*.trec")), "theirs is refused before others are ranked"
+    with pytest.raises(PublishError, match=f"{told}; its rankings, .* are in ") as caught:
+        leaderboard(sealed, settings=settings)
+    folder = Path(str(caught.value).rpartition(" are in ")[2])
+    assert [file.name for file in folder.iterdir()] == ["bm25.trec"]
+    with pytest.raises(PublishError, match="sealed: give another benchmark with --test"):
+        check_training(settings, {"own": export}, sealed, ["cnn"])
+    written = compare_folders(export, sealed, settings)
+    assert (written.change.sealed, written.score_changes) == (("second",), ())
+    page = (written.folder / "difference.md").read_text()
+    assert "The second version's labels are sealed" in page
 
 
 def test_questions_without_labels_are_ranked_not_scored_and_their_answers_labelled_by_people(

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from flows.cli.app import app
 from flows.cli.label import label_sample
-from infra.errors import CosqaError, SettingsError, SourceError
+from infra.errors import CosqaError, SettingsError, SourceError, StoreError
 from infra.store import Database, samples
 from tests.tasks.stages.generate.world import judged_store
 from tests.tasks.stages.label.world import read, save
@@ -41,6 +41,29 @@ def fill(file: Path, *ones: str) -> str:
     rows = [row | {"grade": str(int(row["item"] in ones))} for row in read(file)]
     save(file, rows)
     return str(file)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("label", "sample", "--annotator", "ann"),
+        ("label", "sample", "--annotator", "ann", "--sample", "s1f0c9a"),
+        ("label", "sample", "--annotator", "ann", "--answers", "3", "--benchmark", "."),
+        ("label", "read", "ann.csv"),
+        ("label", "results", "s1f0c9a"),
+        ("annotate", "--plan", "--source", "jsonl", "--path", ".", "--model", "openai/m"),
+    ],
+)
+def test_where_no_store_is_none_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("queries", "codes"):
+        (tmp_path / f"{name}.jsonl").write_text('{"id": "1", "query": "add", "code": "a = 1"}\n')
+    done = CliRunner().invoke(app, [*words, "--store", "nowhere"])
+    assert isinstance(done.exception, StoreError)
+    assert "there is no store at nowhere" in str(done.exception)
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_two_people_label_a_sample_and_a_third_what_they_disagree_on(database: Database) -> None:

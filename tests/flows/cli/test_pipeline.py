@@ -122,6 +122,7 @@ def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
 
 def test_what_runs_nothing_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "print_plan", lambda *_: None)
+    open_database(load_settings().store)
     ran("annotate", *GIVEN, "--plan")
     assert not (folder / "cosqa.toml").exists()
 

@@ -21,7 +21,10 @@ DEEP = "[" * 100_000
         (f"[llm]\nbudget_usd = 0x{'f' * 5_000}", r"cosqa\.toml:2: a number of thousands"),
         (f"[llm]\nbudget_usd = {DEEP}", r"cosqa\.toml is not valid TOML: .*deep"),
         ("a." * 100_000 + "a = 1", r"cosqa\.toml"),
-        (b"\xff", r"cosqa\.toml is not valid TOML"),
+        (b"\xff", r"cosqa\.toml is not valid TOML, .*: save it as UTF-8"),
+        ("[llm]".encode("utf-16"), r"cosqa\.toml is not .*: save it as UTF-8"),
+        ("[llm]".encode("utf-16-le"), r"cosqa\.toml is not .*: save it as UTF-8"),
+        ("# für".encode("latin-1"), r"cosqa\.toml is not .*: save it as UTF-8"),
         ("[llm\n", r"cosqa\.toml is not valid TOML"),
         ("[llm]\nbudget_usd = nan", "llm.budget_usd"),
         ("[llm]\nbudget_usd = 1979-05-27", "llm.budget_usd"),
@@ -34,6 +37,21 @@ def test_a_file_that_no_parser_takes_is_named(
     (tmp_path / "cosqa.toml").write_bytes(data)
     with pytest.raises(SettingsError, match=problem):
         load_settings()
+
+
+@pytest.mark.parametrize("given", [{}, {"source": {"path": "."}, "llm": {}}])
+@pytest.mark.parametrize(
+    ("content", "name"), [('source = "sk-key"', "source"), ("llm = 3", "llm"), ("[[llm]]", "llm")]
+)
+def test_a_value_where_a_section_belongs_is_refused_whatever_the_options(
+    tmp_path: Path, given: dict[str, dict[str, object]], content: str, name: str
+) -> None:
+    (tmp_path / "cosqa.toml").write_text(content)
+    with pytest.raises(
+        SettingsError, match=rf"{name} \(cosqa\.toml\): must be a section"
+    ) as caught:
+        load_settings(given)
+    assert "sk-key" not in str(caught.value), "a value may be a key"
 
 
 def test_a_file_that_may_not_be_read_is_named(

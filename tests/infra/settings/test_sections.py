@@ -129,7 +129,7 @@ def test_a_named_file_that_is_no_file_is_refused(
 
 def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cosqa.toml").mkdir()
-    with pytest.raises(SettingsError, match=r"cosqa\.toml is not a file"):
+    with pytest.raises(SettingsError, match=r"cosqa\.toml is not a file; move it away, or set"):
         load_settings()
 
 
@@ -234,7 +234,7 @@ def test_a_wrong_variable_is_named(
         ("[search]\ntop_k = 0\n", "search.top_k = 0 (cosqa.toml): must be a whole number of 1 to"),
         ("[zzzz]\n", "[zzzz] in cosqa.toml is no section; `cosqa settings` lists all sections"),
         ("[gates]\nmutant = 3\n", "no setting (from cosqa.toml); did you mean gates.mutants?"),
-        ("search = 3\n", "search (cosqa.toml): must be a valid dictionary"),
+        ("search = 3\n", "search (cosqa.toml): must be a section: write [search]"),
     ],
 )
 def test_a_wrong_line_of_the_file_is_named(tmp_path: Path, text: str, told: str) -> None:
