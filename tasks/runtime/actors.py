@@ -221,7 +221,7 @@ class _Pool:
             self.calls[actor.handle.embed.remote(texts, kind)] = actor, batch
             actor.room -= 1
         is_computed = any(batch for _, batch in self.calls.values())
-        return is_computed or not any(actor.room for actor in self._actors)
+        return is_computed or not actor.room
 
     def answer(self, reference: Any) -> EmbeddedBatch | None:  # noqa: ANN401 - Ray's
         """Return what a call that has ended gave; None if its actor was placed or is gone."""
@@ -264,7 +264,7 @@ class _Pool:
             self._last_death[number] = self._answers
         attempt = 1 if actor.heard else actor.attempt + 1
         cause = " ".join(line for line in str(error).splitlines() if line[:1].strip())[:_LONGEST]
-        if max(attempt - 1, *(self._deaths[number] for number, _ in had), 0) > _MOST_DEATHS:
+        if max([attempt - 1, *(self._deaths[number] for number, _ in had)]) > _MOST_DEATHS:
             raise EncoderUnavailableError(
                 f"workers with encoder {self._encoder!r} keep dying: {cause}; the vectors so far "
                 "are stored; fewer actors (COSQA_ENCODER__ACTORS) need less memory"

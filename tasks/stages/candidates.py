@@ -201,7 +201,7 @@ def overlaps_of(
     "overlap",
     "compare the encoders' candidates of {source.main.name}",
     key=lambda p: digest(
-        "overlap in stage 3",
+        "overlap 2",  # its class has moved
         p.database.store_id,
         p.source.main.fingerprint,
         p.source.search.search_id,

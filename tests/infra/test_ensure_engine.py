@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "infra" / "docker" / "ensure_engine.sh"
+HAS_SYSTEMD = Path("/run/systemd/system").is_dir()
+without_systemd = pytest.mark.skipif(HAS_SYSTEMD, reason="systemd starts the engine here")
 SEVERAL = (
     "https://a.example/security Debian-Security\\nhttps://a.example/debian Debian\\n"
     "https://b.example/debian Debian\\n"
@@ -56,7 +58,7 @@ def test_no_second_engine_is_started_where_a_slow_one_lives(
         dockerd.kill()
         dockerd.wait()
     assert done.returncode == 0, done.stderr
-    if not Path("/run/systemd/system").is_dir():
+    if not HAS_SYSTEMD:
         assert not (tmp_path / "started").exists()
         assert f"waiting for dockerd (process {dockerd.pid})" in done.stdout
     assert (tmp_path / "docker.pid").exists()
@@ -74,14 +76,14 @@ def test_what_an_ended_engine_left_is_no_hindrance(tmp_path: Path, left: str) ->
     assert "started" in (tmp_path / "started").read_text()
 
 
-SLOWLY = """
-sleep() { /bin/sleep 0.1; }
-setsid() {
+SLEEPS = "sleep() { /bin/sleep 0.1; }\n"
+SLOWLY = f"""{SLEEPS}
+setsid() {{
     echo started >>"$FOLDER/started"
     /bin/sleep 2
     touch "$FOLDER/answers"
     /bin/sleep 5
-}
+}}
 """
 
 
@@ -89,19 +91,18 @@ def test_an_engine_whose_program_is_not_loaded_yet_is_waited_for(tmp_path: Path)
     """A busy machine shows another name than dockerd for a while."""
     done = call(tmp_path, f"{SLOWLY}start_engine")
     assert done.returncode == 0, done.stderr
-    if not Path("/run/systemd/system").is_dir():
+    if not HAS_SYSTEMD:
         assert (tmp_path / "started").read_text() == "started\n"
 
 
+@without_systemd
 @pytest.mark.parametrize("starts", [2, 3, 4])
 def test_an_engine_that_ends_before_it_answers_is_started_three_times(
     tmp_path: Path, starts: int
 ) -> None:
-    if Path("/run/systemd/system").is_dir():
-        pytest.skip("systemd starts the engine here")
     done = call(
         tmp_path,
-        "sleep() { /bin/sleep 0.1; }\n"
+        f"{SLEEPS}"
         'setsid() { echo started >>"$FOLDER/started"; echo "no space left";'
         f' [[ $(wc -l <"$FOLDER/started") != {starts} ]] || touch "$FOLDER/answers"; }}\n'
         "start_engine",
@@ -113,20 +114,18 @@ def test_an_engine_that_ends_before_it_answers_is_started_three_times(
         assert "no space left" in done.stderr
 
 
+@without_systemd
 def test_two_that_start_at_once_start_one_engine(tmp_path: Path) -> None:
-    if Path("/run/systemd/system").is_dir():
-        pytest.skip("systemd starts the engine here")
     done = call(tmp_path, f"{SLOWLY}(start_engine) & (start_engine); wait")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "started").read_text() == "started\n"
 
 
+@without_systemd
 def test_an_engine_that_never_answers_is_given_up_with_its_log(tmp_path: Path) -> None:
-    if Path("/run/systemd/system").is_dir():
-        pytest.skip("systemd starts the engine here")
     done = call(
         tmp_path,
-        "sleep() { /bin/sleep 0.1; }\nSTART_TIMEOUT_S=2\n"
+        f"{SLEEPS}START_TIMEOUT_S=2\n"
         'setsid() { echo "waits for a lock"; exec /bin/sleep 20; }\n'
         "start_engine; echo went on",
     )
