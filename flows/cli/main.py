@@ -14,8 +14,8 @@ from threading import Event, Lock, Thread
 from time import sleep
 from traceback import print_exception
 
+from flows import when_stopped
 from flows.cli import TRACEBACK
-from flows.runtime.stopping import when_stopped
 
 _STOPPED = 130  # exit status after Ctrl-C, by convention
 _STOPPED_MESSAGE = "stopped: what is finished is kept; the same command goes on\n"

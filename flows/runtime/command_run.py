@@ -27,9 +27,9 @@ from prefect.settings import PREFECT_CLIENT_MAX_RETRIES, PREFECT_HOME, temporary
 from prefect.states import Cancelled, Completed, Crashed, Pending
 from prefect.utilities.callables import get_call_parameters
 
+from flows import when_stopped
 from flows.runtime.prefect_server import prefect_api
 from flows.runtime.runs import flow_of
-from flows.runtime.stopping import when_stopped
 from infra.files import locked
 
 _RUNS = "cosqa-runs"
