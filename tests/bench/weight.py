@@ -1,13 +1,13 @@
-"""How heavy the code is: ``python -m tests.bench.weight [FOLDER]`` prints what a reader must carry.
+"""The weight of the code: what a reader must carry.
 
-Counted by the syntax tree, of the checkout in ``FOLDER``: lines and files; statements that import;
+Counted by the syntax tree, of a checkout: lines and files; statements that import;
 private functions that one place names; how often ``settings`` are handed on in calls, in all
 modules that a flow imports; arrows between the files of ``infra/store``, and their floors.
 """
 
+import argparse
 import ast
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -109,7 +109,11 @@ def floors_of(root: Path, folder: str) -> tuple[int, int]:
 
 def main() -> None:
     """Print the table."""
-    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="of the checkout (.)")
+    root: Path = parser.parse_args().folder
+    if not (root / "flows").is_dir():
+        parser.error(f"{root} is no checkout: it has no folder 'flows'")
     product, tests = files_of(root, *PRODUCT), files_of(root, "tests")
     sql = sum(len(file.read_text().splitlines()) for file in (root / "tests").rglob("*.sql"))
     annotate, plan = (
