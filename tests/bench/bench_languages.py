@@ -1,22 +1,21 @@
 """Functions by language beside an independent reader: how many are equal, and how many a second.
 
-``python -m tests.bench.bench_languages FOLDER [LANGUAGE …]``: the folder holds files of any of the
-languages, such as unpacked packages. The reader is ``ctags`` (Debian's ``universal-ctags``), of
-JavaScript acorn (npm's ``acorn`` in a folder that NODE_PATH names), since ctags takes functions
-inside of anonymous ones for others. A function is equal where its name and its first line are.
-Compared are functions that are not inside of others and have a body, which is decided by what the
-reader says of their lines alone. Annotations belong to a function here and not in ctags, whose
-lines are moved up over them in Java. Decorators of Python may take several lines, so there the line
-of ``def`` is compared. First it says how many functions a source collects there a second of the
-processor's time, and in how much memory.
+The folder holds files of any of the languages, such as unpacked packages. The reader is ``ctags``
+(Debian's ``universal-ctags``), of JavaScript acorn (npm's ``acorn`` in a folder that NODE_PATH
+names), since ctags takes functions inside of anonymous ones for others. A function is equal where
+its name and its first line are. Compared are functions that are not inside of others and have a
+body, which is decided by what the reader says of their lines alone. Annotations belong to a
+function here and not in ctags, whose lines are moved up over them in Java. Decorators of Python may
+take several lines, so there the line of ``def`` is compared. First it says how many functions a
+source collects there a second of the processor's time, and in how much memory.
 """
 
+import argparse
 import json
 import logging
 import re
 import resource
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -133,13 +132,19 @@ def collect(root: Path) -> None:
 
 def main() -> None:
     """Print what collecting takes, and the table."""
-    root = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="of source files")
+    parser.add_argument(
+        "--language", action="append", choices=languages.names(), help="all without"
+    )
+    given = parser.parse_args()
+    root: Path = given.folder
     logging.disable(logging.WARNING)
     collect(root)
     print(
         f"{'language':<12}{'files':>7}{'theirs':>9}{'ours':>9}{'equal':>9}{'ours/s':>11}{'theirs/s':>11}"
     )
-    for name in sys.argv[2:] or languages.names():
+    for name in given.language or languages.names():
         language = languages.get(name)()
         files = sorted(
             file for file in root.rglob("*") if file.suffix in language.suffixes and file.is_file()
