@@ -25,8 +25,8 @@ from flows.cli import commands
 from flows.options import fields_of, folders, is_given, settings_of
 from flows.runtime.approval import DeclinedError
 from flows.runtime.runs import SIDE_BY_SIDE, ends_by_budget, flow_of, name_by
+from flows.runtime.working_folder import enter_working_folder
 from infra.errors import CosqaError, StoreBusyError
-from infra.working_folder import enter_working_folder
 
 
 def _entry(command: Callable[..., None]) -> Flow[..., Any]:

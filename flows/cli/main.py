@@ -34,7 +34,7 @@ _told = Lock()
 
 def app() -> None:
     """Run the command that the line names."""
-    from infra.working_folder import refuse_prefect_settings  # noqa: PLC0415 - see above
+    from flows.runtime.working_folder import refuse_prefect_settings  # noqa: PLC0415 - see above
 
     refuse_prefect_settings(Path.cwd())
     from flows.cli.app import app as line  # noqa: PLC0415 - takes a second

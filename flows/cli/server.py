@@ -31,8 +31,8 @@ from flows.runtime.prefect_server import (
     using_server,
     without_secrets,
 )
+from flows.runtime.working_folder import refuse_prefect_settings
 from infra.errors import SettingsError
-from infra.working_folder import refuse_prefect_settings
 
 _POOL = "cosqa"
 _POLL_S = 0.5

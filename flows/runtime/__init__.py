@@ -1,7 +1,8 @@
 """Support for flows.
 
 ``prefect_server`` is the configured Prefect server or a private one, ``command_run`` the run of a
-command there. ``runs`` is what all flows share, ``approval`` how people approve what they do.
+command there. ``runs`` is what all flows share, ``approval`` how people approve what they do, and
+``working_folder`` keeps Prefect from settings of a folder.
 """
 
 from typing import TYPE_CHECKING, Any

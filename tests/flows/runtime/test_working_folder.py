@@ -1,6 +1,6 @@
 """The law of a working folder: it decides nothing about Prefect.
 
-Covers `infra.working_folder`.
+Covers `flows.runtime.working_folder`.
 """
 
 import os
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from flows.runtime.working_folder import enter_working_folder, refuse_prefect_settings
 from infra.errors import SettingsError
-from infra.working_folder import enter_working_folder, refuse_prefect_settings
 from tests.flows.world import COSQA
 
 LOGGING = """
