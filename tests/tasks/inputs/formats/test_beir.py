@@ -15,7 +15,6 @@ import pytest
 
 from infra.errors import SourceError
 from infra.files import write_outputs
-from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.interchange import mteb_files, write_beir
 from tasks.benchmarks.runs import QrelsTable, rankings_of
 from tasks.benchmarks.splits import repositories_by_query
@@ -141,7 +140,7 @@ def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl"])
 @pytest.mark.parametrize("unfit", ["a b", "a\nb", "a\u2028b", " a", "a\u0000"])
 def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> None:
-    write_benchmark(people_benchmark(), tmp_path)
+    write_beir(people_benchmark(), tmp_path / "beir")
     line = json.dumps({"_id": unfit, "text": "x = 1"})
     (tmp_path / "beir" / file).write_text(f"{line}\n")
     with pytest.raises(SourceError, match=rf"{file}:1: .*_id"):
