@@ -601,22 +601,36 @@ def is_given(value: object) -> bool:
 
 
 def defaults_of(command: Callable[..., Any]) -> dict[str, str]:
-    """Return option → what holds in this folder where it is not given, in words."""
+    """Return option → what holds in this folder where it is not given, in words.
+
+    Where the sample would be run, that is also what holds for other input.
+    """
+    from infra.settings import load_settings
+
     asked = {parameter.name: field for parameter, field in fields_of(command)}
     if not asked:
         return {}
-    found = {name: field.default_text() for name, field in asked.items()}
     try:
         held = settings_of(command, {})
+        is_sample = held.preset == SAMPLE and "source" in asked
+        other = load_settings({}, "") if is_sample else held
     except CosqaError:  # of a settings file, which the command will refuse
-        return found
+        return {name: field.default_text() for name, field in asked.items()}
+    found = {}
     for name, field in asked.items():
-        section, _, key = field.setting.partition(".")
-        value = getattr(getattr(held, section), key, None) if key else None
-        known = _field(field.setting)
-        if value is not None and not (known and value == known.default):
-            found[name] = _in_words(value)
-    return found | ({"preset": held.preset} if held.preset and "preset" in asked else {})
+        own, others = (_held_text(name, field, settings) for settings in (held, other))
+        found[name] = own if own == others else f"{own}; for other input {others or 'none'}"
+    return found
+
+
+def _held_text(name: str, field: FormField, settings: "Settings") -> str:
+    if name == "preset" and settings.preset:
+        return settings.preset
+    section, _, key = field.setting.partition(".")
+    value = getattr(getattr(settings, section), key, None) if key else None
+    known = _field(field.setting)
+    is_default = value is None or (known and value == known.default)
+    return field.default_text() if is_default else _in_words(value)
 
 
 def overrides_of(command: Callable[..., Any], given: Mapping[str, Any]) -> Overrides:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.stages import publish
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("flows", "tasks", "agents", "sandbox", "infra")
 MODULES = sorted(
@@ -176,6 +178,30 @@ def test_no_file_imports_one_that_imports_it(imports: dict[str, set[str]]) -> No
             del left[module]
         left = {module: names - {*leaves} for module, names in left.items()}
     assert left == {}
+
+
+# Imports of modules in an export's key that decide nothing of its files: errors, settings and
+# collections (values of the key), types, access to files, databases and plug-ins, what a run shows.
+NOT_WRITERS = {
+    *("infra.errors", "infra.files", "infra.settings", "infra.collected", "infra.subsets"),
+    *("infra.store", "infra.store.database", "infra.store.benchmarks", "infra.registry"),
+    *("tasks.runtime.caching", "tasks.runtime.progress", "tasks.runtime.references"),
+    *("tasks.stages.candidates", "tasks.reports.evidence", "tasks.statistics"),
+}
+
+
+def test_each_module_that_an_export_is_made_by_is_in_its_key(imports: dict[str, set[str]]) -> None:
+    """Else a change of its text would leave exports as they were."""
+    writers = {
+        name
+        for name in NAMES
+        for listed in publish._WRITERS
+        if name == listed or name.startswith(f"{listed}.")
+    }
+    assert writers & NOT_WRITERS == set()
+    own = ("infra.", "tasks.")
+    used = {each for name in writers for each in imports[name] & NAMES if each.startswith(own)}
+    assert used - writers - NOT_WRITERS == set()
 
 
 def test_no_module_of_ours_is_imported_by_a_name_in_a_string() -> None:

@@ -612,10 +612,11 @@ def challenge_annotations(
     """
     settings = settings_of(challenge_annotations, {"store": store})
     from infra.store import open_database
+    from tasks.reports.text import counted
     from tasks.stages.challenge.codesearchnet import write_annotations
 
     rows = write_annotations(open_database(settings.store), sample, output)
-    say(f"{output}: {rows:,} grades")
+    say(f"{output}: {counted(rows, 'grades')}")
 
 
 @command(

@@ -136,6 +136,7 @@ def browse(
     from tasks.browse.labelling import Labelling
     from tasks.browse.opened import ExportSnapshot, StoreSnapshots
     from tasks.browse.pages import write_bundle
+    from tasks.reports.text import counted
 
     settings = settings_of(browse, locals())
     if not folder:
@@ -143,7 +144,7 @@ def browse(
     browsed = ExportSnapshot(folder) if folder else StoreSnapshots(settings.store)
     if bundle:
         pages = write_bundle(browsed.current(), bundle)
-        say(f"{pages:,} pages: {bundle}")
+        say(f"{counted(pages, 'pages')}: {bundle}")
     else:
         labels = None if folder else Labelling(open_database(settings.store), settings.sandbox)
         _serve_pages(browsed, labels, host, port)

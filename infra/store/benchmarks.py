@@ -53,8 +53,9 @@ def state_of_labels(
     It depends on the time of the collection, and for labels of the agents on what annotations count
     for which recipe, and on the keys, results and times of each row, in any order: of the
     annotations by these recipes and by those that verified its written answers, of the searches'
-    candidates, of the answers, and of what people said of them and of samples. A count and
-    the newest time would not do: a clock may have been set back.
+    candidates, of the answers, and of what people said of them and of samples, the time aside: who
+    reads a sheet again says nothing new. A count and the newest time would not do: a clock may have
+    been set back.
 
     Args:
         database: The store.
@@ -72,7 +73,7 @@ def state_of_labels(
         f"(SELECT {_rows('query_id, ordinal, code_id, status, written_at')} "
         " FROM generated_codes "
         " WHERE collection = $collection), "
-        f"(SELECT {_rows('origin, query_id, code_id, annotator, relevance, note, voted_at')} "
+        f"(SELECT {_rows('origin, query_id, code_id, annotator, phase, relevance, note')} "
         " FROM votes WHERE collection = $collection "
         " AND (origin = $confirmations OR starts_with(origin, 'sample:')))",
         {

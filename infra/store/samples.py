@@ -288,6 +288,7 @@ class FinalLabel(OfPair):
         criterion: Likewise.
         relevance: 0, or the mean grade of those who see a match; None where as many see none.
         people: How many decided.
+        is_collected: Whether the collection has both query and code.
     """
 
     sample_id: SampleId
@@ -297,6 +298,7 @@ class FinalLabel(OfPair):
     criterion: Criterion
     relevance: float | None
     people: int
+    is_collected: bool
 
 
 def final_labels(database: Database) -> list[FinalLabel]:

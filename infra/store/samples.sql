@@ -48,12 +48,16 @@ QUALIFY row_number() OVER (
     PARTITION BY sample_id, annotator, query_id, code_id ORDER BY phase = 'revised' DESC) = 1
 
 -- final_labels
-SELECT sample_id, collection, drawn, scale, criterion, query_id, code_id, count(*) AS people,
-    CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
-            THEN avg(relevance) FILTER (relevance > 0)
-        WHEN 2 * count(*) FILTER (relevance > 0) < count(*) THEN 0 END AS relevance
-FROM said WHERE kind = 'pairs' AND relevance IS NOT NULL
-GROUP BY ALL ORDER BY sample_id, query_id, code_id
+SELECT decided.*, q.query_id IS NOT NULL AND c.code_id IS NOT NULL AS is_collected FROM (
+    SELECT sample_id, collection, drawn, scale, criterion, query_id, code_id, count(*) AS people,
+        CASE WHEN 2 * count(*) FILTER (relevance > 0) > count(*)
+                THEN avg(relevance) FILTER (relevance > 0)
+            WHEN 2 * count(*) FILTER (relevance > 0) < count(*) THEN 0 END AS relevance
+    FROM said WHERE kind = 'pairs' AND relevance IS NOT NULL GROUP BY ALL
+) AS decided
+LEFT JOIN collection_queries AS q USING (collection, query_id)
+LEFT JOIN collection_codes AS c USING (collection, code_id)
+ORDER BY sample_id, query_id, code_id
 
 -- figures
 SELECT * FROM (

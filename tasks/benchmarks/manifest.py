@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from infra.errors import PublishError
 from infra.files import BELOW, leads_outside
@@ -255,6 +255,39 @@ def verify_export(folder: Path, is_wanted: Callable[[str], bool] = lambda _path:
         if found != expected:
             raise PublishError(f"{path} was changed since it was exported: publish again")
     return manifest
+
+
+class _FileList(BaseModel):
+    """What manifests of all format versions have."""
+
+    files: tuple[ExportedFile, ...]
+
+
+def check_published(file: Path, folder: Path) -> None:
+    """Refuse a file of a folder in an export, of any format version, that is not as published.
+
+    Args:
+        file: A file that other tools read without the manifest, such as BEIR's.
+        folder: The folder, which an export may have around it.
+
+    Raises:
+        PublishError: The manifest does not list the file, or with another checksum.
+    """
+    root = folder.parent
+    try:
+        files = _FileList.model_validate_json((root / MANIFEST).read_bytes()).files
+    except (OSError, ValidationError):
+        return  # no export
+    listed = {each.path: each for each in files if each.path.startswith(f"{folder.name}/")}
+    name = file.relative_to(root).as_posix()
+    if not listed or not file.is_file() or (name in listed and _entry(file, root) == listed[name]):
+        return
+    is_new = f"is no part of the export, whose {MANIFEST} does not list it"
+    fault = "was changed since it was exported" if name in listed else is_new
+    raise PublishError(
+        f"{file} {fault}: publish again, or copy {folder} elsewhere to read it as a benchmark of "
+        "your own"
+    )
 
 
 def state_of_export(folder: Path) -> str | None:

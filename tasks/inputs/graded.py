@@ -126,13 +126,13 @@ class GradedFolder(BenchmarkFormat):
             )
         if not queries:
             raise self._empty("queries")
-        _refuse_unknown(file, "query", set(qrels.query_ids) - queries.keys())
+        _refuse_unknown(file, "queries", set(qrels.query_ids) - queries.keys())
         labels = tuple(_labels(qrels, benchmark.label_origin))
         missing = sorted(set(qrels.code_ids) - codes.keys())
         if not any(label.relevance > 0 and label.code_id in codes for label in labels):
             if not codes:
                 raise self._empty("corpus")
-            _refuse_unknown(file, "code", set(missing))
+            _refuse_unknown(file, "codes", set(missing))
         number = sum(label.code_id not in codes for label in labels)
         if missing:
             _logger.warning(
@@ -197,6 +197,6 @@ def _labels(qrels: QrelsTable, origin: str) -> Iterable[Label]:
 def _refuse_unknown(file: Path, kind: str, unknown: set[str]) -> None:
     if unknown:
         raise SourceError(
-            f"{file}: {len(unknown)} judged ids of kind {kind} are not in the folder, "
+            f"{file}: ids of judged {kind} that are not in the folder: {len(unknown):,}, "
             f"{min(unknown)!r} among them: take the qrels that belong to it"
         )

@@ -15,7 +15,7 @@ from tasks.reports import kape_paper as paper
 from tasks.reports.document import Block, Details, Document, Paragraph, Section, Table
 from tasks.reports.figures import Curve, curves_figure
 from tasks.reports.kape_paper import MRR, score
-from tasks.reports.text import NONE
+from tasks.reports.text import NONE, counted
 
 DEFAULT_K = 5
 _SHOWN_KS = (1, DEFAULT_K)  # as the paper shows them
@@ -220,7 +220,7 @@ def halves_tables(report: KapeReport) -> list[Table]:
     """Return the same for the similar and the different half of the queries (Figure 6)."""
     return [
         paper.budget_table(
-            f"{MRR} of the {half.part} half, {half.queries:,} queries, of {_place(each)}",
+            f"{MRR} of the {half.part} half, {counted(half.queries, 'queries')}, of {_place(each)}",
             _by_budget(half.part, half),
         )
         for each in report.studied

@@ -174,8 +174,8 @@ def _maintainers(figures: RepairFigures, changes: Sequence[LabelChange]) -> list
     new = sum(change.old is None for change in changes)
     return [
         Paragraph(
-            f"What: of the {figures.judged:,} pairs of {figures.benchmark} that are graded right "
-            f"and were read again, {_share(figures.doubted, figures.judged)} are doubted. Of "
+            f"What: of {counted(figures.judged, 'pairs')} of {figures.benchmark} that are graded "
+            f"right and were read again, {_share(figures.doubted, figures.judged)} are doubted. Of "
             f"{counted(figures.answered, 'pairs')} without a grade that a method returns among its "
             f"first {figures.depth}, {_share(figures.found, figures.answered)} are right."
         ),
@@ -201,7 +201,8 @@ def _maintainers(figures: RepairFigures, changes: Sequence[LabelChange]) -> list
 def _gold_sentence(gold: GoldCounts) -> str:
     if not gold.asked:
         return "The judge was asked no pair whose label is known."
-    return f"Of {gold.asked:,} pairs with known labels the judge labelled {gold.wrong:,} wrongly."
+    asked = counted(gold.asked, "pairs")
+    return f"Of {asked} with known labels the judge labelled {gold.wrong:,} wrongly."
 
 
 def _share(part: int, whole: int) -> str:

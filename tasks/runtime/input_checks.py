@@ -40,6 +40,7 @@ from tasks.inputs.trec import read_run
 from tasks.metrics import Variant
 from tasks.ranking.methods import chosen_methods, components, renamed
 from tasks.ranking.pair_models import pair_models
+from tasks.reports.text import counted
 from tasks.retrievers import retrievers
 from tasks.runtime.references import RecipeReference
 from tasks.sources import WRITTEN, SourceRefs, asks_written, open_source, place_written
@@ -186,7 +187,8 @@ def unnamed_input(source: SourceSettings, opened: Readable) -> str:
     what = "the packaged sample" if source.name == "stdlib-sample" else "Python's standard library"
     files = opened.inputs()
     size = sum(file.stat().st_size for file in files) / 1e6
-    return f"{what} is read ({len(files):,} files, {size:,.1f} MB); --path names your own code"
+    read = f"{counted(len(files), 'files')}, {size:,.1f} MB"
+    return f"{what} is read ({read}); --path names your own code"
 
 
 def check_challenge(settings: Settings) -> Readable:

@@ -20,6 +20,7 @@ from infra.store.vectors import Vectors, write_vectors
 from infra.subsets import cut_by_length
 from infra.summaries import NO_EFFORT, EncodingEffort
 from tasks.encoders import Encoder, EncoderSpec, Kind
+from tasks.reports.text import counted
 
 ReadTexts = Callable[[vectors.Ids], Sequence[str]]
 
@@ -142,8 +143,8 @@ class VectorWriter:
         if found.shape != (len(ids), dimension):
             raise EncoderError(
                 f"encoder {self._spec.name!r} gave vectors of shape {found.shape} instead of "
-                f"{(len(ids), dimension)} for {ids[0]} and {len(ids) - 1} other texts; see that "
-                "its checkpoint is the one that its specification describes"
+                f"{(len(ids), dimension)} for {ids[0]} and {counted(len(ids) - 1, 'other texts')}; "
+                "see that its checkpoint is the one that its specification describes"
             )
         lengths = np.linalg.norm(found, axis=1)
         if self._spec.similarity == "cosine":

@@ -21,7 +21,7 @@ from infra.records import Annotation, GivenVote, Pair
 from infra.settings import Settings
 from infra.store import annotations, open_database
 from infra.text import words
-from tasks.reports.text import format_cost, format_duration
+from tasks.reports.text import counted, format_cost, format_duration
 from tasks.runtime.input_checks import check, check_source
 from tasks.runtime.references import RecipeReference
 from tasks.stages.annotate.gold import count_questions, gold_questions
@@ -185,7 +185,8 @@ def _of_run(judged: Sequence[Annotation], settings: Settings, run_pairs: int | N
     usd = sum(costs) / whole if len(costs) == len(calls) else None
     return (
         f"a pair: {seconds:.1f} s, {tokens / whole:,.0f} tokens, cost {format_cost(usd)}\n"
-        f"{pairs:,} pairs ({about}): {format_duration(pairs * seconds)} one after another, less "
-        f"where the server answers several at once; {pairs * tokens / whole:,.0f} tokens, cost "
+        f"{counted(pairs, 'pairs')} ({about}): {format_duration(pairs * seconds)} one after "
+        "another, less where the server answers several at once; "
+        f"{pairs * tokens / whole:,.0f} tokens, cost "
         f"{format_cost(None if usd is None else pairs * usd)}"
     )

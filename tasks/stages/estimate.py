@@ -158,7 +158,8 @@ def estimate_scores(
 
 
 def _no_label(rows: Positions) -> Ranks:
-    raise EstimationError(f"{len(rows):,} queries were to be labelled, but none can be here")
+    needed = counted(len(rows), "queries")
+    raise EstimationError(f"labels of {needed} are needed, and none can be given here")
 
 
 @stage("write-estimate", "report on the estimates for {inputs.name}")

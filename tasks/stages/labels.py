@@ -46,6 +46,7 @@ from tasks.stages.coverage import labels_by, last_recipe
 from tasks.stages.specifications import specifications_of
 
 Which = Literal["none", "confirmed", "verified"]
+UNCOLLECTED = "label of people whose query or code is no longer collected"
 
 
 class LabelSet(Record):
@@ -108,7 +109,7 @@ def labels_of_agents(database: Database, source: CollectedSource) -> LabelSet | 
 
 def _people_alone(database: Database, source: CollectedSource) -> LabelSet | None:
     """Return the set of people's labels of a source's main collection, None without any."""
-    if not _labels_of_people(database, source.main.name, "exact"):
+    if not any(_labels_of_people(database, source.main.name, "exact")):
         return None
     return LabelSet(
         collection=source.main,
@@ -142,11 +143,13 @@ def labelled_benchmark(
         current = labels.current.model_copy(update={"support": settings.support})
         benchmark = _labelled_by_agents(database, labels, current, settings)
     elif labels.origin == MAJORITY:
-        people = Rows.of(Label, _labels_of_people(database, labels.collection.name, "exact"))
-        benchmark = _benchmark(database, labels, people, pc.unique(people.column("query_id")))
+        own, left_out = _labels_of_people(database, labels.collection.name, "exact")
+        people = Rows.of(Label, own)
+        judged = pc.unique(people.column("query_id"))
+        benchmark = _benchmark(database, labels, people, judged, left_out)
     else:
-        own = corpus.label_columns(database, labels.collection.name, labels.origin)
-        benchmark = _benchmark(database, labels, Rows(Label, own), pc.unique(own["query_id"]))
+        given = corpus.label_columns(database, labels.collection.name, labels.origin)
+        benchmark = _benchmark(database, labels, Rows(Label, given), pc.unique(given["query_id"]))
     found: Sequence[CodeId] = ()
     if settings.code_base == "candidates":
         found = candidates.candidate_codes(database, labels.searches, labels.collection.name)
@@ -214,12 +217,15 @@ def _labelled_by_agents(
     """Return the current labels of the agents, each with the recipe that gave it as its origin."""
     rounds, collection = current.sets[0], labels.collection.name
     recipe = annotations.load_recipe(database, rounds[0])
-    judged = decide_labels(database, current)
+    judged, left_out = decide_labels(database, current), 0
     if settings.labels != "agents":
-        people = _labels_of_people(database, collection, criterion_of(recipe), judged.labels)
+        people, left_out = _labels_of_people(
+            database, collection, criterion_of(recipe), judged.labels
+        )
         judged = _with_people(judged, people, alone=settings.labels == "people")
     is_stale = pc.invert(judged.labels["fresh"])
-    benchmark = _benchmark(database, labels, Rows(Label, judged.labels), judged.queries).model_copy(
+    rows = Rows(Label, judged.labels)
+    benchmark = _benchmark(database, labels, rows, judged.queries, left_out).model_copy(
         update={
             "recipe": recipe,
             "rounds": rounds if len(rounds) > 1 else (),
@@ -238,10 +244,11 @@ def _labelled_by_agents(
 
 def _labels_of_people(
     database: Database, collection: str, criterion: Criterion, agents: pa.Table | None = None
-) -> list[Label]:
+) -> tuple[list[Label], int]:
     """Return the labels by people's majority of a collection's pairs, each of its largest sample.
 
-    The note of each says how many people decided, and what the agents said if any were asked.
+    The note of each says how many people decided, and what the agents said if any were asked. The
+    number is of labels that are left out, as the collection has lost their query or code.
     """
     found: dict[PairKey, FinalLabel] = {}
     for item in final_labels(database):
@@ -249,6 +256,7 @@ def _labels_of_people(
         before = found.get(item.key)
         if is_fit and item.relevance is not None and (not before or before.people < item.people):
             found[item.key] = item
+    left_out = [found.pop(key) for key, item in [*found.items()] if not item.is_collected]
     notes = {key: counted(item.people, "people") for key, item in found.items()}
     if agents is not None:
         columns = (agents[name].to_pylist() for name in ("query_id", "code_id", "relevance"))
@@ -258,7 +266,7 @@ def _labels_of_people(
             if (query, code) in found
         }
         notes = {key: f"{note}; agents: {said.get(key, 'no label')}" for key, note in notes.items()}
-    return [
+    labels = [
         Label(
             query_id=item.query_id,
             code_id=item.code_id,
@@ -268,6 +276,7 @@ def _labels_of_people(
         )
         for key, item in found.items()
     ]
+    return labels, len(left_out)
 
 
 def _with_people(judged: Decided, people: Sequence[Label], *, alone: bool) -> Decided:
@@ -307,9 +316,16 @@ def label_recipes(
 
 
 def _benchmark(
-    database: Database, labels: LabelSet, selected: Rows[Label], judged: pa.Array
+    database: Database,
+    labels: LabelSet,
+    selected: Rows[Label],
+    judged: pa.Array,
+    left_out: int = 0,
 ) -> Benchmark:
-    """Return the benchmark of a collection's codes and judged queries."""
+    """Return the benchmark of a collection's codes and judged queries.
+
+    Labels of people that are left out are counted.
+    """
     collection = labels.collection.name
     _, dropped = corpus.load_source(database, collection)
     queries = Rows(Query, corpus.query_columns(database, collection))
@@ -320,7 +336,7 @@ def _benchmark(
         codes=Rows(Code, corpus.code_columns(database, collection)),
         labels=selected,
         sources=tuple(corpus.load_parts(database, collection)),
-        dropped=dropped,
+        dropped={**dropped, UNCOLLECTED: left_out} if left_out else dropped,
     )
 
 

@@ -18,40 +18,67 @@ from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, stage
 from tasks.runtime.progress import get_run_logger, run_logger
 from tasks.runtime.references import CollectedSource
-from tasks.stages.labels import LabelSet, label_sets, labelled_benchmark, with_split
+from tasks.stages.labels import (
+    UNCOLLECTED,
+    LabelSet,
+    label_sets,
+    labelled_benchmark,
+    with_split,
+)
 
 # Modules that decide, next to the store and the settings, which files the same labels give.
 _WRITERS = (
-    *("tasks.benchmarks", "tasks.stages.labels", "tasks.stages.coverage", "infra.store.labels"),
-    *("infra.store.evidence", "infra.records", "tasks.stages.specifications"),
-    "agents.roles.specify",
+    *("tasks.benchmarks", "tasks.reports.text", "tasks.stages.publish", "tasks.stages.labels"),
+    *("tasks.stages.coverage", "tasks.stages.specifications", "tasks.stages.annotate.gold"),
+    *("infra.identity", "infra.records", "infra.summaries", "infra.text"),
+    *("infra.languages", "infra.syntax"),  # which make mutants
+    *("infra.store.annotations", "infra.store.candidates", "infra.store.corpus"),
+    *("infra.store.evidence", "infra.store.generated", "infra.store.labels"),
+    *("infra.store.samples", "infra.store.votes", "agents.roles.specify"),
 )
 
 
 def _export_key(p: Parameters) -> str:
-    """Return the digest of all that an export depends on: store, settings and program text.
+    """Return the digests of an export's labels in the store, and of settings and program text.
 
-    It is taken before the labels are read: what is stored meanwhile makes the next run read them.
+    They are taken before the labels are read: what is stored meanwhile makes the next run read
+    them.
     """
-    state = benchmarks.state_of_labels(p.database, p.labels.collection.name, p.labels.current)
     chosen = digest_of(p.settings.model_dump(mode="json", exclude={"folder"}))
     program = program_digest(_WRITERS, ("cosqa-plus", "pyarrow"))
-    folder = str(export_folder(p.labels, p.settings))
-    parts = (p.database.store_id, folder, p.labels.model_dump_json(), chosen, state)
-    return digest("export", program, *parts)
+    return f"{_labels_digest(p.database, p.labels, p.settings)}-{digest('export', program, chosen)}"
+
+
+def _labels_digest(database: Database, labels: LabelSet, settings: PublishSettings) -> str:
+    state = benchmarks.state_of_labels(database, labels.collection.name, labels.current)
+    folder = str(export_folder(labels, settings))
+    return digest("labels", database.store_id, folder, labels.model_dump_json(), state)
+
+
+def _unchanged_export(database: Database, folder: Path) -> Export | None:
+    """Return the record of a folder's export, None if its files are not as they were written."""
+    export = benchmarks.find_export(database, folder)
+    if export is None or state_of_export(folder) != export.files:
+        return None
+    stored = benchmarks.find_benchmark(database, export.benchmark_id)
+    is_known = stored is not None and stored.folder == export.folder
+    seal = read_manifest(folder).sealed
+    is_kept = seal is None or answers_file(folder, seal).is_file()
+    return export if is_known and is_kept else None
 
 
 def _is_exported(p: Parameters) -> bool:
     """Return True if the folder's files are as written with this key."""
-    folder = export_folder(p.labels, p.settings)
-    export = benchmarks.find_export(p.database, folder)
-    if export is None or export.input_digest != p.key or not is_export(folder):
+    export = _unchanged_export(p.database, export_folder(p.labels, p.settings))
+    return export is not None and export.input_digest == p.key
+
+
+def has_present_labels(database: Database, labels: LabelSet, settings: PublishSettings) -> bool:
+    """Return True if no label has changed since the export, which other settings may have made."""
+    export = _unchanged_export(database, export_folder(labels, settings))
+    if export is None:
         return False
-    stored = benchmarks.find_benchmark(p.database, export.benchmark_id)
-    is_known = stored is not None and stored.folder == export.folder
-    seal = read_manifest(folder).sealed
-    is_kept = seal is None or answers_file(folder, seal).is_file()
-    return is_known and is_kept and state_of_export(folder) == export.files
+    return export.input_digest.partition("-")[0] == _labels_digest(database, labels, settings)
 
 
 @stage(
@@ -90,6 +117,12 @@ def publish_benchmark(
 def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> Published | None:
     """Write the export of a label set and store its reference; an equal one is left as it is."""
     benchmark = labelled_benchmark(database, labels, settings)
+    if gone := benchmark.dropped.get(UNCOLLECTED):
+        get_run_logger().warning(
+            "%s is published without %s of people whose query or code is no longer collected: the "
+            "store keeps them, and publishes them once both are collected again",
+            benchmark.name, counted(gone, "labels"),
+        )  # fmt: skip
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
         if left_out := benchmark.dropped.get(UNLICENSED):

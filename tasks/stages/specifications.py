@@ -11,6 +11,7 @@ from infra.store import Database
 from infra.store.labels import CurrentLabels, replies_on_queries
 from tasks.benchmarks import QuerySpecification
 from tasks.reports.evidence import ClaimLine, SpecifiedPart
+from tasks.reports.text import counted
 from tasks.runtime.progress import get_run_logger
 
 
@@ -31,8 +32,8 @@ def specifications_of(database: Database, labels: CurrentLabels) -> list[QuerySp
         found[stored.query_id, stored.recipe_id].setdefault(specification, stored.model)
     if unreadable:
         get_run_logger().warning(
-            "%s specifications of queries have the fields of another release, and are left out",
-            f"{unreadable:,}",
+            "left out, with the fields of another release: %s",
+            counted(unreadable, "specifications"),
         )
     return [
         _as_exported(used := best_of(models), query_id, recipe_id, models[used])

@@ -16,7 +16,12 @@ from tasks.stages.collect import collect_source
 from tasks.stages.labels import judging_recipe, label_sets
 from tasks.stages.pooling import unfound_origins
 from tasks.stages.preflight import check_agents, collected_source
-from tasks.stages.publish import publish_benchmark, published_benchmarks, sets_to_score
+from tasks.stages.publish import (
+    has_present_labels,
+    publish_benchmark,
+    published_benchmarks,
+    sets_to_score,
+)
 from tasks.stages.report import report_file
 from tasks.stages.scoring import OpenBenchmark, score_method
 from tasks.stages.vectors import embed
@@ -61,12 +66,14 @@ def found_done(command: str, ready: ValidatedInputs) -> Done | None:
         done = _judged(source, ready)
     if done is None or command in ("collect", "annotate"):
         return done
-    if command == "evaluate":
+    inputs["settings"] = settings.publish
+    if command == "evaluate":  # which scores what is exported, by whatever settings
         sets = sets_to_score(database, source, settings.publish)
+        exported = [has_present_labels(database, each, settings.publish) for each in sets]
     else:
         sets = label_sets(database, source, people=settings.publish.labels != "agents")
-    inputs["settings"] = settings.publish
-    if not all(is_done(publish_benchmark, **inputs, labels=labels) for labels in sets):
+        exported = [is_done(publish_benchmark, **inputs, labels=labels) for labels in sets]
+    if not all(exported):
         return None
     if settings.evaluation.answers and command != "publish":
         return None  # a run tells whether they are those that were sealed

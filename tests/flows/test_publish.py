@@ -18,7 +18,7 @@ from infra.store.candidates import count_unjudged
 from tasks.benchmarks import Benchmark, verify_export
 from tasks.stages import publish
 from tasks.stages.labels import label_sets, labelled_benchmark, labels_of_agents
-from tasks.stages.publish import nothing_exported, publish_benchmark
+from tasks.stages.publish import has_present_labels, nothing_exported, publish_benchmark
 from tests.tasks.stages.generate.world import (
     QUERIES,
     ROUNDS,
@@ -111,3 +111,33 @@ def test_an_export_is_read_and_written_anew_only_when_something_has_changed(
     card.unlink()
     assert is_read(include_undecided=True), "a file was lost"
     assert not is_read(include_undecided=True)
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_an_export_by_other_settings_is_scored_as_it_is_until_labels_or_files_change(
+    tmp_path: Path,
+) -> None:
+    database, source = judged_store(tmp_path)
+    labels = labels_of_agents(database, source)
+    assert labels is not None
+
+    @flow
+    def published(settings: PublishSettings) -> Published | None:
+        return publish_benchmark(database, labels, settings)
+
+    def is_scored_as_it_is(folder: str = "out", **settings: object) -> bool:
+        chosen = PublishSettings.model_validate({"folder": tmp_path / folder, **settings})
+        return has_present_labels(database, labels, chosen)
+
+    assert not is_scored_as_it_is(), "not exported"
+    published(PublishSettings(folder=tmp_path / "out", include_undecided=True))
+    assert is_scored_as_it_is(include_undecided=True)
+    assert is_scored_as_it_is(), "by other settings"
+    assert not is_scored_as_it_is("other"), "not exported there"
+    label(database, 2, 1, 1, ROUNDS[0])
+    assert not is_scored_as_it_is(), "another label"
+    published(PublishSettings(folder=tmp_path / "out"))
+    assert is_scored_as_it_is(include_undecided=True)
+    manifest = tmp_path / "out" / "c-agents" / "manifest.json"
+    manifest.write_text(manifest.read_text("utf-8")[:200], encoding="utf-8")
+    assert not is_scored_as_it_is(), "a file was cut"

@@ -21,6 +21,7 @@ from infra.settings import SourceSettings, load_settings
 from infra.settings.origins import PREFIX
 from infra.store import corpus
 from tasks.benchmarks import write_benchmark, write_run
+from tasks.benchmarks.interchange import write_beir
 from tasks.benchmarks.runs import rankings_of
 from tasks.inputs.formats import read_pairs, read_query_texts
 from tasks.inputs.formats.beir import Beir
@@ -78,8 +79,8 @@ def _run(folder: Path) -> Callable[[], object]:
 
 
 def _beir(folder: Path) -> Callable[[], object]:
-    write_benchmark(agents_benchmark(), folder / "b")
-    return lambda: Beir(folder / "b" / "beir").benchmark()
+    write_beir(agents_benchmark(), folder / "beir")
+    return lambda: Beir(folder / "beir").benchmark()
 
 
 def _export(folder: Path) -> Callable[[], object]:
@@ -147,7 +148,7 @@ READERS = {
     **{f"source-{name}": _source(name) for name in sources.names()},
     **{f"suite-{name}": _suite(name) for name in suites.names()},
     "run": Reader(_run),
-    "beir": Reader(_beir, "b/beir/**/*"),
+    "beir": Reader(_beir, "beir/**/*"),
     "export": Reader(_export, "b/*.[pj]*"),
     "sealed-export": Reader(_sealed_export, "b/*.parquet"),
     "settings": Reader(_settings),

@@ -3,7 +3,8 @@
 ``corpus.jsonl`` and ``queries.jsonl`` have an ``_id`` and a ``text`` on each line, the corpus maybe
 a ``title``, which BEIR's own tools put before the text; ``qrels/<split>.tsv`` has query, code and
 score, mostly below a header; ``qrels/<split>.jsonl``, as mteb's copies have it, has the same by
-name. The ids stay as the folder gives them. Each file may be compressed by gzip.
+name. The ids stay as the folder gives them. Each file may be compressed by gzip. The folder in an
+export is read as it was published, and refused once somebody has changed it.
 """
 
 import re
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from infra.errors import SourceError
+from tasks.benchmarks.manifest import check_published
 from tasks.benchmarks.runs import QrelsTable
 from tasks.inputs.formats import PairSplit, formats
 from tasks.inputs.graded import (
@@ -57,11 +59,18 @@ class Beir(GradedFolder):
 
     def documents(self, name: DocumentsOf) -> Iterator[Line[Document]]:
         """Yield the lines of the corpus or of the queries."""
-        return read_lines(file_named(self.path, f"{name}.jsonl"), Document)
+        file = file_named(self.path, f"{name}.jsonl")
+        self._check_published(file)
+        return read_lines(file, Document)
 
     def qrels(self, known: Container[str] = ()) -> QrelsTable:
         """Return the split's grades; with ids of the folder no line of names begins."""
+        self._check_published(self.grades_file)
         return read_beir_qrels(self.grades_file, known)
+
+    def _check_published(self, file: Path) -> None:
+        folder = self.path.resolve()
+        check_published(folder / file.relative_to(self.path), folder)
 
     @property
     def grades_file(self) -> Path:

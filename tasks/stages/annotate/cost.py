@@ -9,7 +9,7 @@ from infra.settings import CommitteeSettings, Configuration, LanguageModelSettin
 from infra.store import Database
 from infra.store.figures import Mean, PairMeans, pair_means, recent_replies
 from tasks.reports.plan import Amount, Expected
-from tasks.reports.text import format_pace
+from tasks.reports.text import counted, format_pace
 from tasks.statistics.intervals import Interval
 
 _ENOUGH = 20  # judged pairs whose mean is taken
@@ -39,8 +39,8 @@ def expected_of(pairs: int, chosen: CommitteeSettings, database: Database) -> Ex
     minutes = None
     if means and means.pairs >= _ENOUGH:
         basis = (
-            f"the mean of {means.pairs:,} pairs that {model} judged here ({configuration}), with "
-            "its 95% interval"
+            f"the mean of {counted(means.pairs, 'pairs')} that {model} judged here "
+            f"({configuration}), with its 95% interval"
         )
         at_once = max(1, min(pairs, chosen.annotation.in_flight))
         minutes = _amount(pairs / at_once / 60, means.seconds, means.pairs)

@@ -29,6 +29,7 @@ from infra.records import Annotation, Pair
 from infra.settings import CommitteeSettings
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
+from tasks.reports.text import counted
 from tasks.runtime.caching import MODEL_AWAY, StageRetry, stage
 from tasks.runtime.progress import hear_libraries, run_logger, send_logs
 from tasks.runtime.references import RecipeReference
@@ -115,7 +116,7 @@ def annotate_shard(
         ended = Cancelled if judged.is_interrupted else Failed
         return ended(data=judged, message=str(judged.error))
     failed = sum(item.status == "failed" for item in judged.annotations)
-    message = f"{len(judged.annotations) - failed} pairs judged"
+    message = f"{counted(len(judged.annotations) - failed, 'pairs')} judged"
     if failed:
         message += f", {failed} failed"
     return Completed(data=judged, message=message)

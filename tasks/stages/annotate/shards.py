@@ -25,6 +25,7 @@ from infra.store import Database, annotations, open_database
 from infra.store.figures import reading_figures
 from infra.store.pending import pairs_in
 from tasks.reports.run import contradictions
+from tasks.reports.text import counted
 from tasks.runtime.caching import stage, task_of
 from tasks.runtime.progress import artifact_key, get_run_logger, progress, run_logger
 from tasks.runtime.ray_tasks import RayTasks, cores, room_for
@@ -222,8 +223,8 @@ class RoundRunner:
             elif self.tasks and now - self._idle_since > self.run.ray.placement_timeout_s:
                 self._idle_since = now
                 run_logger(__name__).warning(
-                    "%s pairs wait for a worker, and none is at work: %s; end other work there or "
-                    "start a node with room", f"{self.plan.pairs - self.monitor.arrived:,}",
+                    "no worker is at work for %s left: %s; end other work there or start a node "
+                    "with room", counted(self.plan.pairs - self.monitor.arrived, "pairs"),
                     room_for(_asked()),
                 )  # fmt: skip
 

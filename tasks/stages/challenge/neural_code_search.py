@@ -109,7 +109,7 @@ def judge_rankings(
             ranks[method].append(next((rank for rank, code in codes if code in right), None))
         counts.update(without_code=not answer, examples=len(own), accepted=len(own & right))
     write_outputs(search.folder, {SHEET: sheet_text(ranks, asked)})
-    get_run_logger().info("%d questions of %s judged", len(asked), search.title)
+    get_run_logger().info("%s of %s judged", counted(len(asked), "questions"), search.title)
     return WrittenSheet(file=search.folder / SHEET, scores=score_sheet(ranks), **counts)
 
 

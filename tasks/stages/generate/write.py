@@ -43,6 +43,7 @@ from infra.store.labels import decide_labels
 from infra.subsets import Draw
 from sandbox.backends import make_sandbox
 from sandbox.contract.check import CheckedSandbox
+from tasks.reports.text import counted
 from tasks.runtime.caching import MODEL_AWAY, stage
 from tasks.runtime.progress import artifact_key, get_run_logger, progress, run_logger
 from tasks.runtime.references import CollectedSource
@@ -226,8 +227,8 @@ def generate_codes(
     with progress(artifact_key("generation", collection), "queries worked on", len(work)) as bar:
         found = asyncio.run(writer.answer_all(work, bar.advance))
     get_run_logger().info(
-        "%s answers verified, %s refused, %s queries failed",
-        f"{found.verified:,}", f"{found.refused:,}", f"{found.failed:,}",
+        "%s verified, %s refused, %s failed", counted(found.verified, "answers"),
+        f"{found.refused:,}", counted(found.failed, "queries"),
     )  # fmt: skip
     return found
 

@@ -8,6 +8,7 @@ from infra.errors import SettingsError
 from infra.records import Criterion
 from infra.store.samples import Sample
 from tasks.reports.document import Block, Document, Table
+from tasks.reports.text import counted
 from tasks.stages.estimate import read_report
 from tasks.stages.label.results import AgentsBesidePeople, LabelResults
 from tasks.statistics.intervals import Interval
@@ -32,7 +33,7 @@ def _results(sample: Sample, results: LabelResults) -> Iterator[Block]:
     if waiting := [one.annotator for one in results.progress if not one.is_done]:
         yield f"not done, and left out below: {', '.join(waiting)}"
     if found := results.agreement:
-        yield f"{found.pairs:,} items labelled blind by two or more"
+        yield f"{counted(found.pairs, 'items')} labelled blind by two or more"
         yield f"Krippendorff's alpha: {_interval(found.alpha)}"
         yield Table(
             ("annotators", "items", "equal", "Cohen's kappa"),
@@ -40,14 +41,14 @@ def _results(sample: Sample, results: LabelResults) -> Iterator[Block]:
              for it in found.each_two],
         )  # fmt: skip
     if results.by_label and sample.kind != "preference":
-        by_label = ", ".join(f"{n:,} have {label}" for label, n in results.by_label.items())
-        decided = f"{results.decided:,} of {len(sample.items):,}"
-        yield f"by majority {decided} items are decided: {by_label}"
+        by_label = ", ".join(f"{n:,} as {label}" for label, n in results.by_label.items())
+        items = counted(len(sample.items), "items")
+        yield f"decided by majority: {results.decided:,} of {items}, {by_label}"
     yield from _kind_tables(results)
     if results.conflicts:
         shown = ", ".join(map(str, results.conflicts[:_SHOWN]))
         yield (
-            f"in conflict: {len(results.conflicts):,} items ({shown}"
+            f"in conflict: {counted(len(results.conflicts), 'items')} ({shown}"
             f"{', …' if len(results.conflicts) > _SHOWN else ''}); a sheet for one more person: "
             f"cosqa label sample --conflicts-of {sample.sample_id} --annotator NAME"
         )

@@ -14,6 +14,7 @@ from tasks.estimation.study import StudiedMethod, rival_names, study_figures, st
 from tasks.inputs.formats import find_split, read_pairs, split_path
 from tasks.inputs.pairs import Pairs, overlap
 from tasks.reports.kape import KapeReport, kape_document
+from tasks.reports.text import counted
 from tasks.runtime.caching import VECTORS_AWAY, stage
 from tasks.runtime.input_checks import check_kape
 from tasks.runtime.progress import (
@@ -94,7 +95,10 @@ def study_method(
     training, test = (texts.load_pairs(method, pairs) for pairs in (data.training, data.test))
     validation = texts.load_pairs(method, data.validation) if data.validation else None
     get_run_logger().info(
-        "%s: %s training pairs, %s test pairs", data.name, f"{len(training):,}", f"{len(test):,}"
+        "%s: %s, %s",
+        data.name,
+        counted(len(training), "training pairs"),
+        counted(len(test), "test pairs"),
     )
     with progress(
         artifact_key("study-kape", f"{data.name} {method}"),

@@ -77,13 +77,13 @@ def test_two_people_label_a_sample_and_a_third_what_they_disagree_on(database: D
     printed = label("read", fill(bob, "2", "3"))
     assert "5 items labelled blind by two or more" in printed
     assert "in conflict: 2 items (1, 3)" in printed
-    assert "by majority 3 of 5 items are decided: 2 have 0, 1 have 1" in printed
+    assert "decided by majority: 3 of 5 items, 2 as 0, 1 as 1" in printed
     [sample] = samples.samples_in(database)
     printed = label("sample", "--conflicts-of", sample.sample_id, "--annotator", "cam")
     [cam] = sheets(printed)
     printed = label("read", fill(cam, "1"))
     assert "in conflict" not in printed
-    assert "by majority 5 of 5 items are decided: 3 have 0, 2 have 1" in printed
+    assert "decided by majority: 5 of 5 items, 3 as 0, 2 as 1" in printed
     [dan] = sheets(label("sample", "--sample", sample.sample_id, "--annotator", "dan"))
     assert len(read(dan)) == 5
 

@@ -1,10 +1,13 @@
+import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows.cli import commands
 from tasks.reports import text as wording
 
 
@@ -38,6 +41,25 @@ def test_a_cost_is_known_to_two_digits_or_unknown(dollars: float | None, expecte
 )  # fmt: skip
 def test_what_was_counted_is_said_in_words(counts: dict[str, int], expected: str) -> None:
     assert wording.tally(counts) == expected
+
+
+_THINGS = "items|pairs|labels|queries|codes|functions|files|grades|pages|texts|questions|answers"
+_OWN_PLURAL = re.compile(
+    r"(?<!of )(?<!all )(?<!the )(?:\{[^{}]*(?::,|len\()[^{}]*\}|%d)"
+    rf" (?:[a-z]+ )?(?:{_THINGS})\b"
+)
+# Counts that are never one.
+_SEVERAL = ("{len(keys)} judged pairs", "{len(found):,} texts")
+
+
+def test_messages_count_things_by_the_function_that_knows_the_singular() -> None:
+    folders = [Path(wording.__file__).parents[1], Path(commands.__file__).parent]
+    found = [
+        f"{file}: {words[0]}"
+        for file in (file for folder in folders for file in folder.rglob("*.py"))
+        for words in _OWN_PLURAL.finditer(file.read_text("utf-8"))
+    ]
+    assert [each for each in found if not each.endswith(_SEVERAL)] == []
 
 
 @pytest.mark.parametrize(

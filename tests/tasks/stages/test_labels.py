@@ -19,8 +19,14 @@ from tasks.benchmarks import Benchmark, write_benchmark
 from tasks.benchmarks.benchmark import GENERATED
 from tasks.inputs.formats.export import read_benchmark
 from tasks.stages.label.sample import Drawing, items_of, sample_candidates
-from tasks.stages.labels import LabelSet, label_sets, labelled_benchmark, with_split
-from tasks.stages.publish import nothing_exported
+from tasks.stages.labels import (
+    UNCOLLECTED,
+    LabelSet,
+    label_sets,
+    labelled_benchmark,
+    with_split,
+)
+from tasks.stages.publish import nothing_exported, publish_benchmark
 from tests.fakes.stores import store_like
 from tests.tasks.stages.generate.world import (
     CODES,
@@ -177,7 +183,12 @@ def test_an_export_is_written_anew_when_people_have_labelled_since(tmp_path: Pat
     sample = sample_candidates(database, "c", Drawing(2))
     assert benchmarks.state_of_labels(database, "c", labels.current) == before
     vote(database, sample, "ann", set())
-    assert benchmarks.state_of_labels(database, "c", labels.current) != before
+    after = benchmarks.state_of_labels(database, "c", labels.current)
+    assert after != before
+    vote(database, sample, "ann", set())
+    assert benchmarks.state_of_labels(database, "c", labels.current) == after, "said again"
+    vote(database, sample, "ann", {sample.items[0].key})
+    assert benchmarks.state_of_labels(database, "c", labels.current) not in (before, after)
 
 
 def test_where_nobody_labelled_there_is_no_benchmark_of_people(tmp_path: Path) -> None:
@@ -219,6 +230,47 @@ def test_peoples_labels_are_a_set_of_their_own_where_no_agent_has_judged(tmp_pat
     samples.add_sample(judged, drawn)
     vote(judged, drawn, "ann", {keys[1]})
     assert [each.name for each in label_sets(judged, source)] == ["c-agents"]
+
+
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("rounds", [0, 1])
+@pytest.mark.parametrize("whose", ["people", "both"])
+def test_peoples_labels_of_what_is_no_longer_collected_are_left_out_counted_and_kept(
+    tmp_path: Path, rounds: int, whose: str
+) -> None:
+    """A person labels three pairs; then one query and one code are collected no more."""
+    database, source = judged_store(tmp_path, rounds)
+    keys = [PairKey(query.query_id, code.code_id) for query in QUERIES for code in CODES]
+    drawn = Sample(collection="c", items=items_of([keys[0], keys[2], keys[5]], 0))
+    samples.add_sample(database, drawn)
+    vote(database, drawn, "ann", {keys[2]})
+    settings = PublishSettings.model_validate({"labels": whose, "folder": tmp_path / "out"})
+
+    def published() -> dict[PairKey, str]:
+        [labels] = label_sets(database, source)
+        found = publish_benchmark.fn(database, labels, settings)
+        assert found is not None
+        benchmark = read_benchmark(Path(found.folder))
+        assert benchmark.dropped.get(UNCOLLECTED, 0) == left_out
+        judged = {query.query_id for query in benchmark.queries}
+        assert judged == {label.query_id for label in benchmark.labels}
+        return {PairKey(*label.key): label.origin for label in benchmark.labels}
+
+    def collect(queries: tuple[Query, ...], codes: tuple[Code, ...]) -> None:
+        content = Collected(info=INFO, queries=queries, codes=codes)
+        corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+
+    left_out = 0
+    whole = published()
+    collect(QUERIES[1:], CODES[:1])
+    left_out = 2
+    assert published() == {
+        key: origin for key, origin in whole.items()
+        if key.query_id != QUERIES[0].query_id and key.code_id == CODES[0].code_id
+    }  # fmt: skip
+    collect(QUERIES, CODES)
+    left_out = 0
+    assert published() == whole
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from infra.settings import EvaluationSettings, PublishSettings, ScoringSettings,
 from infra.store import Database, benchmarks, vectors
 from infra.store.vectors import StoredVectors
 from tasks.benchmarks import Benchmark, write_benchmark
+from tasks.benchmarks.interchange import write_beir
 from tasks.benchmarks.runs import QrelsTable
 from tasks.benchmarks.trec import run_tag
 from tasks.metrics import evaluate
@@ -151,8 +152,8 @@ def test_a_run_about_other_codes_is_refused_and_the_share_of_known_ones_is_told(
 def test_a_split_of_a_beir_folder_is_opened_by_its_file(
     tmp_path: Path, database: Database, of_several: bool
 ) -> None:
-    write_benchmark(toy(), tmp_path / "out")
-    folder = tmp_path / "out" / "beir"
+    folder = tmp_path / "mine"
+    write_beir(toy(), folder)
     whole = open_benchmark(database, folder)
     test = folder / "qrels" / "test.tsv"
     dev = test.rename(folder / "qrels" / "dev.tsv")

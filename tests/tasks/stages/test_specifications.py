@@ -65,7 +65,7 @@ def test_a_specification_with_other_fields_is_left_out_and_said(
 ) -> None:
     monkeypatch.setattr(specifications, "get_run_logger", logging.getLogger)
     assert exported(*specified(tmp_path, call_of("specifier", {"reading": "as once"}))) == []
-    assert "1 specifications of queries have the fields of another release" in caplog.text
+    assert "with the fields of another release: 1 specification" in caplog.text
 
 
 @pytest.mark.parametrize("used", [0, 1])

@@ -15,7 +15,6 @@ import pytest
 
 from infra.errors import SourceError
 from infra.files import write_outputs
-from tasks.benchmarks import write_benchmark
 from tasks.benchmarks.interchange import mteb_files, write_beir
 from tasks.benchmarks.runs import QrelsTable, rankings_of
 from tasks.benchmarks.splits import repositories_by_query
@@ -85,8 +84,8 @@ def test_titles_stand_before_texts_and_other_keys_do_not_matter(tmp_path: Path) 
         (D * 2, "1\td\t1\n", r"corpus.jsonl:2: id 'd' is taken already by .*:1"),
         ([{"_id": "d"}], "1\td\t1\n", r"corpus.jsonl:1: text: Field required"),
         ([{"text": "b"}], "1\td\t1\n", r"jsonl:1: _id: Field .*keys are _id, title, text"),
-        (D, "1\te\t1\n", r"dev.tsv: 1 judged ids of kind code .*'e'"),
-        (D, "2\td\t1\n", r"dev.tsv: 1 judged ids of kind query .*'2'"),
+        (D, "1\te\t1\n", r"dev.tsv: ids of judged codes that are not in the folder: 1, 'e'"),
+        (D, "2\td\t1\n", r"dev.tsv: ids of judged queries that are not in the folder: 1, '2'"),
         (D, "", r"dev.tsv judges no code as relevant"),
         (D, "1\td\t0\n", r"dev.tsv judges no code as relevant"),
     ],
@@ -141,7 +140,7 @@ def test_a_compressed_folder_is_read_and_no_file_may_be_there_in_both_forms(tmp_
 @pytest.mark.parametrize("file", ["corpus.jsonl", "queries.jsonl"])
 @pytest.mark.parametrize("unfit", ["a b", "a\nb", "a\u2028b", " a", "a\u0000"])
 def test_an_id_is_one_field_of_a_line(tmp_path: Path, file: str, unfit: str) -> None:
-    write_benchmark(people_benchmark(), tmp_path)
+    write_beir(people_benchmark(), tmp_path / "beir")
     line = json.dumps({"_id": unfit, "text": "x = 1"})
     (tmp_path / "beir" / file).write_text(f"{line}\n")
     with pytest.raises(SourceError, match=rf"{file}:1: .*_id"):

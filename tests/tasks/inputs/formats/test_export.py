@@ -6,6 +6,8 @@ Covers `tasks.inputs.tables`.
 
 import hashlib
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 from infra.errors import PublishError
 from tasks.benchmarks import benchmark_fingerprint, read_manifest, verify_export, write_benchmark
 from tasks.benchmarks.benchmark import Benchmark
+from tasks.inputs import formats
 from tasks.inputs.formats.export import read_benchmark, read_exported
 from tests.fakes.benchmarks import agents_benchmark, people_benchmark
 
@@ -229,3 +232,41 @@ def test_an_export_of_an_earlier_release_is_still_read(tmp_path: Path, lacking: 
     file.write_text(written.model_dump_json(exclude=lacking), "utf-8")
     assert read_manifest(tmp_path / "b") == written
     assert read_benchmark(tmp_path / "b").recipes == ()
+
+
+@pytest.mark.parametrize("name", ["corpus.jsonl", "queries.jsonl", "qrels/test.tsv"])
+def test_the_beir_folder_of_an_export_is_read_as_published_and_refused_once_changed(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = formats.read(folder / "beir")
+    state(folder, format_version=1)
+    assert formats.read(folder / "beir") == whole, "of another release"
+    file = folder / "beir" / name
+    file.write_bytes(file.read_bytes() + b"\n")
+    refused = f"{re.escape(str(file))} was changed since it was exported: publish again, or copy"
+    with pytest.raises(PublishError, match=refused):
+        formats.read(folder / "beir")
+    monkeypatch.chdir(folder / "beir")
+    for path in (Path(), Path("qrels/test.tsv")):
+        with pytest.raises(PublishError, match=refused):
+            formats.read(path)
+    shutil.copytree(folder / "beir", folder.parent / "copy")
+    assert formats.read(folder.parent / "copy").labels == whole.labels
+
+
+def test_a_file_put_into_the_beir_folder_of_an_export_is_refused(folder: Path) -> None:
+    test = folder / "beir" / "qrels" / "test.tsv"
+    test.rename(test.with_name("mine.tsv"))
+    with pytest.raises(PublishError, match=r"mine\.tsv is no part of the export, whose manifest"):
+        formats.read(folder / "beir")
+
+
+@pytest.mark.parametrize("manifest", ["{}", "[1]", '{"files": [{"path": "other/corpus.jsonl"}]}'])
+def test_a_beir_folder_beside_a_manifest_of_others_is_read(folder: Path, manifest: str) -> None:
+    (folder / "manifest.json").write_text(manifest, "utf-8")
+    test = folder / "beir" / "qrels" / "test.tsv"
+    test.write_bytes(test.read_bytes() + b"\n")
+    assert formats.read(folder / "beir").labels
+    write_benchmark(people_benchmark(), folder.parent / "c")
+    (folder / "beir").rename(folder.parent / "c" / "mine")
+    assert formats.read(folder.parent / "c" / "mine").labels, "no part of the export that it is in"

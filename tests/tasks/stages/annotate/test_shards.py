@@ -324,7 +324,7 @@ def test_shards_without_room_are_said_to_lack_it(
     with caplog.at_level(logging.WARNING):
         run.judge(iter(PAIRS), placement_timeout_s=1e-9)
     said = {record.getMessage() for record in caplog.records}
-    assert any("240 pairs wait for a worker" in one for one in said)
+    assert any("no worker is at work for 240 pairs left" in one for one in said)
     assert all("1 CPU and 1 docker on one node" in one for one in said)
     assert all("0 CPU and 3 docker are free" in one for one in said)
     caplog.clear()
