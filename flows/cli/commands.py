@@ -611,9 +611,10 @@ def challenge_annotations(
     file is read by `cosqa challenge codesearchnet --annotations` and by the suite.
     """
     settings = settings_of(challenge_annotations, {"store": store})
-    from infra.store import open_database
+    from infra.store import open_database, require_store
     from tasks.stages.challenge.codesearchnet import write_annotations
 
+    require_store(settings.store)
     rows = write_annotations(open_database(settings.store), sample, output)
     say(f"{output}: {rows:,} grades")
 

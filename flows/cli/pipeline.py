@@ -16,6 +16,7 @@ from tasks.reports.plan import plan_document
 from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import counted
 from tasks.runtime.input_checks import ValidatedInputs, check_model_name
+from tasks.sources import lacks_written
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import plan_generation, verifying_committee
@@ -114,7 +115,10 @@ def print_exports(links: Mapping[str, str]) -> None:
 def print_plan(name: str, ready: ValidatedInputs) -> None:
     """Print the plan of a run by these inputs; nothing is run, and no server is started."""
     source, llm = ready.settings.source, ready.settings.llm
-    if name in COLLECTING and is_unwritten(ready.database, source, ready.fingerprint):
+    unwritten = name in COLLECTING and lacks_written(source)
+    if unwritten and ready.given.store.database.is_file():  # a plan makes no store
+        unwritten = is_unwritten(ready.database, source, ready.fingerprint)
+    if unwritten:
         llm.require_model()
         say(writing_plan(source, llm))
         return

@@ -330,6 +330,7 @@ def test_no_method_is_scored_that_nobody_names(tmp_path: Path) -> None:
     assert written.change.flips
     assert not written.score_changes
     assert not list(tmp_path.rglob("*.trec*"))
+    assert not list(tmp_path.rglob("*.duckdb")), "two folders are read, and no store is made"
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -368,14 +368,17 @@ def test_what_writes_queries_is_planned_without_a_key_and_checked_before_a_serve
     source = ("collect", "--path", str(tmp_path), "--queries", "written")
     assert _NO_MODEL in told(*source)
     assert _NO_MODEL in told(*source, "--plan")
-    assert "needs a key: set COSQA_LLM__API_KEY" in told(*source, *NAMED)
-    assert "cannot write anything" in told(*source, "--model", "recorded/stdlib-sample")
     planned = CliRunner().invoke(app, [*source, *NAMED, "--plan"])
     assert planned.exit_code == 0
     assert "for 1 function of 1 file" in planned.output
     assert "cost about $0.0" in planned.output
     plain = (*source[:3], "--queries", "plain.jsonl", "--plan")
     assert "Nothing is asked of a model" in CliRunner().invoke(app, plain).output
+    assert not (tmp_path / "cosqa-data").exists(), "a plan makes no store"
+    assert "needs a key: set COSQA_LLM__API_KEY" in told(*source, *NAMED)
+    assert "cannot write anything" in told(*source, "--model", "recorded/stdlib-sample")
+    assert (tmp_path / "cosqa-data").exists()
+    assert "for 1 function" in CliRunner().invoke(app, [*source, *NAMED, "--plan"]).output
     monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
     monkeypatch.setenv("COSQA_LLM__BASE_URL", "http://127.0.0.1:9/v1")
     assert "check that its server runs, and COSQA_LLM__BASE_URL" in told(*source, *NAMED)
