@@ -65,7 +65,10 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
         pipeline.print_plan(function.__name__, ready)
     else:
         pipeline.run_flow(function.__name__, ready)
-        pipeline.remember(o.overrides_of(function, given), settings.preset)
+        lasting = o.overrides_of(function, given)
+        pipeline.remember(lasting, settings.preset)
+        if function.__name__ in checks.COLLECTING:
+            pipeline.say_what_later_commands_take(function, settings, lasting)
         if settings.llm.is_recorded:
             say(pipeline.NEXT)
 
