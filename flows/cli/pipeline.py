@@ -161,6 +161,8 @@ def print_plan(name: str, ready: ValidatedInputs) -> None:
     if name == "collect":
         say("Nothing is asked of a model: no queries are to be written (--queries written).")
         return
+    if ready.settings.annotation.agents:
+        check_model_name(llm)
     plan = annotation_plan(ready)
     if not plan.candidates:
         say(

@@ -350,7 +350,9 @@ def test_the_name_of_a_model_is_checked_before_anything_is_read(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
-    assert said in told("benchmark", "--source", "python-source", "--model", model)
+    given = ("--source", "python-source", "--model", model)
+    assert said in told("benchmark", *given)
+    assert said in told("benchmark", *given, "--plan"), "a plan of it could not be run"
     assert not (tmp_path / "cosqa-data").exists()
 
 
