@@ -4,7 +4,7 @@ from prefect import State, flow
 from prefect.states import Completed
 
 from flows.annotate import judge_as_far_as_asked
-from flows.collect import collect_candidates
+from flows.collect import collect_candidates, with_notes
 from flows.evaluate import score_benchmarks
 from flows.publish import export_sentence, publish_labels
 from flows.runtime.runs import SIDE_BY_SIDE, FlowSettings, run_name
@@ -31,4 +31,5 @@ def benchmark(settings: FlowSettings = None) -> State[WrittenReport]:
     exported = publish_labels(ready, source, steps)
     outcome = f"{judged}; {export_sentence(exported)}"
     report = score_benchmarks(ready, source, exported)
-    return Completed(data=report, message=f"{ready.settings.source.title}: {outcome}")
+    message = with_notes(f"{ready.settings.source.title}: {outcome}", source)
+    return Completed(data=report, message=message)

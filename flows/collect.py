@@ -29,7 +29,13 @@ def collect(settings: FlowSettings = None) -> State[CollectedSource]:
     if ready.settings.annotation.agents:
         pairs, queries = count_unjudged(ready.database, source.search.search_id, name)
         outcome = f"{counted(queries, 'new queries')}, {counted(pairs, 'pairs')} to judge"
-    return Completed(data=source, message=f"{name}: {outcome}")
+    return Completed(data=source, message=with_notes(f"{name}: {outcome}", source))
+
+
+def with_notes(message: str, source: CollectedSource) -> str:
+    """Return a run's last message, with what its owner should know of the input below it."""
+    notes = (f"{each.name}: {note}" for each in source.collections for note in each.notes)
+    return "\n".join([message, *notes])
 
 
 def read_source(ready: ValidatedInputs) -> tuple[StoredCollection, State[Any]]:

@@ -81,12 +81,13 @@ def diff(before: Path, after: Path, settings: FlowSettings = None) -> WrittenDif
         after: The second version's folder.
         settings: The settings; None reads them from file and environment.
     """
-    ready = check_inputs(settings, partial(check_comparison, benchmarks=[before, after]))
-    database, scoring = ready.database, ready.settings.scoring
+    needs = partial(check_comparison, benchmarks=[before, after])
+    ready = check_inputs(settings, needs, opens_store=False)
+    scoring = ready.settings.scoring
+    database = ready.database if scoring.evaluation.methods else None  # scores alone are stored
     first, second = (open_benchmark(database, folder) for folder in (before, after))
-    is_asked = bool(scoring.evaluation.methods)
-    old = score_methods(database, first, scoring) if is_asked else []
-    new = score_methods(database, second, scoring) if is_asked else []
+    old = score_methods(database, first, scoring) if database else []
+    new = score_methods(database, second, scoring) if database else []
     return compare_versions(
         first, second, results_of(old), results_of(new), scoring.evaluation, scoring.publish,
         wait_for=[*old, *new],

@@ -319,8 +319,8 @@ Confirmed = Annotated[Path | None, option(
 )]  # fmt: skip
 Plan = Annotated[bool, option(
     "--plan/--no-plan", "",
-    "Print the pending pairs by reason, and what judging them is expected to take; also before "
-    "anything is collected.",
+    "Print the pending pairs by reason, and what judging them is expected to take, once the input "
+    "is collected.",
     panel=_INSTEAD,
 )]  # fmt: skip
 PlanOfWriting = Annotated[bool, option(

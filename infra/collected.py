@@ -106,6 +106,7 @@ class StoredCollection(Record):
     Attributes:
         is_annotated: Whether the agents annotate its pairs.
         input_digest: Of the inputs that it was read from.
+        notes: What its owner should know of it, told by the run that reads it.
     """
 
     name: str
@@ -114,3 +115,4 @@ class StoredCollection(Record):
     codes: int
     is_annotated: bool
     input_digest: str
+    notes: tuple[str, ...] = Field((), exclude=True)

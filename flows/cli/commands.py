@@ -65,7 +65,10 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
         pipeline.print_plan(function.__name__, ready)
     else:
         pipeline.run_flow(function.__name__, ready)
-        pipeline.remember(o.overrides_of(function, given), settings.preset)
+        lasting = o.overrides_of(function, given)
+        pipeline.remember(lasting, settings.preset)
+        if function.__name__ in checks.COLLECTING:
+            pipeline.say_what_later_commands_take(function, settings, lasting)
         if settings.llm.is_recorded:
             say(pipeline.NEXT)
 
@@ -611,10 +614,11 @@ def challenge_annotations(
     file is read by `cosqa challenge codesearchnet --annotations` and by the suite.
     """
     settings = settings_of(challenge_annotations, {"store": store})
-    from infra.store import open_database
+    from infra.store import open_database, require_store
     from tasks.reports.text import counted
     from tasks.stages.challenge.codesearchnet import write_annotations
 
+    require_store(settings.store)
     rows = write_annotations(open_database(settings.store), sample, output)
     say(f"{output}: {counted(rows, 'grades')}")
 

@@ -1,21 +1,23 @@
 """The commands of the pipeline: run a flow, or plan it, and print its results."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from flows.cli.checks import COLLECTING, JUDGING
 from flows.cli.output import print_document, say
-from flows.options import SAMPLE, Overrides
+from flows.options import SAMPLE, Overrides, settings_of
 from flows.runtime import flow_state
-from infra.settings import StoreSettings
+from infra.errors import CosqaError
+from infra.settings import Settings, StoreSettings
 from infra.settings.origins import read_toml
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
 from tasks.reports.plan import plan_document
 from tasks.reports.run import ReportData, report_document
 from tasks.reports.text import counted
-from tasks.runtime.input_checks import ValidatedInputs, check_model_name
+from tasks.runtime.input_checks import ValidatedInputs, check, check_model_name, check_source
+from tasks.sources import lacks_written
 from tasks.stages.generate.confirm import confirm
 from tasks.stages.generate.queries import is_unwritten, writing_plan
 from tasks.stages.generate.write import plan_generation, verifying_committee
@@ -29,6 +31,7 @@ from tasks.stages.preflight import (
 from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
+_FILE = "cosqa.toml"
 _WRITE_REPORTS = ("benchmark", "evaluate")
 NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
@@ -43,7 +46,7 @@ def remember(lasting: Overrides, preset: str | None) -> None:
 
     What limits one run alone is left out. The sample names none: its file gives way to others.
     """
-    file = Path("cosqa.toml")
+    file = Path(_FILE)
     lasting.pop("reannotation", None)
     for section, key in (
         ("source", "reread"),
@@ -56,6 +59,40 @@ def remember(lasting: Overrides, preset: str | None) -> None:
     if (preset or lasting["source"]) and is_new and "COSQA_CONFIG" not in os.environ:
         file.write_text(lasting_settings(lasting, preset), encoding="utf-8")
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
+
+
+def say_what_later_commands_take(
+    command: Callable[..., None], settings: Settings, given: Overrides
+) -> None:
+    """Say how later commands take what was collected, if without options they take another.
+
+    Args:
+        command: The function of the command.
+        settings: Those that it collected by.
+        given: Its options.
+    """
+    try:
+        later = settings_of(command, {})
+        chosen = [(each.source, each.search, each.store) for each in (later, settings)]
+        if chosen[0] == chosen[1] or _taken_by(later) == _taken_by(settings):
+            return
+    except CosqaError:  # which later commands are answered with
+        return
+    title, other = settings.source.title, f"the collection {later.source.title}"
+    if title == later.source.title:
+        title, other = "these", "other input or candidates, or another store"
+    file = os.environ.get("COSQA_CONFIG") or _FILE
+    sections = {name: given.get(name, {}) for name in ("store", "source", "search", "encoder")}
+    lines = lasting_settings(sections, None if settings.preset == later.preset else settings.preset)
+    say(
+        f"Later commands take {other}, as {file} says. To take {title}, give them the same "
+        f"options, or write these lines there in place of its own:\n{lines.rstrip()}"
+    )
+
+
+def _taken_by(settings: Settings) -> tuple[object, ...]:
+    """Return what says which candidates a command with these settings takes."""
+    return check(settings, check_source).fingerprint, settings.search, settings.store
 
 
 def run_flow(name: str, ready: ValidatedInputs) -> None:
@@ -114,13 +151,18 @@ def print_exports(links: Mapping[str, str]) -> None:
 def print_plan(name: str, ready: ValidatedInputs) -> None:
     """Print the plan of a run by these inputs; nothing is run, and no server is started."""
     source, llm = ready.settings.source, ready.settings.llm
-    if name in COLLECTING and is_unwritten(ready.database, source, ready.fingerprint):
+    unwritten = name in COLLECTING and lacks_written(source)
+    if unwritten and ready.given.store.database.is_file():  # a plan makes no store
+        unwritten = is_unwritten(ready.database, source, ready.fingerprint)
+    if unwritten:
         llm.require_model()
         say(writing_plan(source, llm))
         return
     if name == "collect":
         say("Nothing is asked of a model: no queries are to be written (--queries written).")
         return
+    if ready.settings.annotation.agents:
+        check_model_name(llm)
     plan = annotation_plan(ready)
     if not plan.candidates:
         say(

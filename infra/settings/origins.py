@@ -156,7 +156,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         SettingsError: It cannot be read, or is no TOML with numbers that can be printed.
     """
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = file.read_bytes().decode("utf-8-sig")
         if _DEEP_KEY.search(text):
             raise RecursionError  # noqa: TRY301
         if "\0" in text:  # UTF-16 without its mark
@@ -218,7 +218,7 @@ def check_directions(
             if json.dumps(given[key], default=str) == json.dumps(default):
                 continue
             pattern = re.compile(rf"""^\s*([\w"'-]+\s*\.\s*)?["']?{key}["']?\s*=""")
-            lines = enumerate(file.read_text("utf-8").splitlines(), 1)
+            lines = enumerate(file.read_text("utf-8-sig").splitlines(), 1)
             place = next((f"{file}:{n}" for n, line in lines if pattern.match(line)), str(file))
             held = next(_keys_beside(section, given, others), "") if key == "base_url" else ""
             if held:

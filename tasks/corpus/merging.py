@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,12 @@ from tasks.inputs.text import state_of
 
 class FilterNote(str):
     """A sentence of a filter about a source's code: it is left out where the code is others'."""
+
+    __slots__ = ()
+
+
+class ConflictNote(str):
+    """A sentence on labels of one pair that contradict each other, for who gave them."""
 
     __slots__ = ()
 
@@ -99,10 +106,14 @@ class Deduplicator:
             else:
                 self.dropped[REPEATED_LABEL] += 1
 
-    def labels(self, labels: Iterable[Label]) -> list[Label]:
-        """Return labels of one origin of what has passed; of a pair's labels the highest."""
+    def labels(self, labels: Iterable[Label], places: Iterable[str] = ()) -> list[Label]:
+        """Return labels of one origin of what has passed; of a pair's labels the highest.
+
+        ``places`` has the file and line of each label, where they are known, for a note.
+        """
         best: dict[tuple[str, str], Label] = {}
-        for label in labels:
+        example = ""
+        for label, place in zip(labels, chain(places, repeat("")), strict=False):
             is_dropped = _short(label.query_id) in self._dropped_queries
             if is_dropped or not self.has_code(label.code_id):
                 self.dropped[LABEL_OF_DROPPED] += 1
@@ -112,6 +123,16 @@ class Deduplicator:
                 same = earlier.relevance == label.relevance
                 self.dropped[REPEATED_LABEL if same else CONFLICT] += 1
                 best[label.key] = max(earlier, label, key=lambda label: label.relevance)
+                if not (same or example):
+                    where = place or f"that of query {label.query_id} and code {label.code_id}"
+                    example = f"{where} ({label.relevance:g}, where {earlier.relevance:g} is given)"
+        if example:
+            self.notes.append(
+                ConflictNote(
+                    f"labels that contradict another of their pair: {self.dropped[CONFLICT]:,}, "
+                    f"such as {example}; the highest counts, so delete those that are wrong"
+                )
+            )
         return list(best.values())
 
     def streamed(self, info: SourceInfo, items: Iterable[Item]) -> Streamed:
@@ -275,4 +296,4 @@ def _items(
 
 
 def _named(info: SourceInfo, notes: Iterable[str]) -> Iterator[str]:
-    return (f"{info.name}: {note}" for note in notes)
+    return (type(note)(f"{info.name}: {note}") for note in notes)

@@ -6,6 +6,7 @@ JSON array as CoSQA publishes its pairs: each item has ``query`` (or ``doc``), `
 their label (0, 1, or null where they were undecided).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ REPEATED = "query that is there already"
 EMPTY_QUERY = "query without text"
 
 _TEXTS = ("", ".txt", ".text")
+_ARRAY = re.compile(r"""\s*\[\s*([{"]|$)""")  # how JSON begins, and no query
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _query_rows(file: Path) -> Iterator[Line[QueryRow]]:
     if first.lstrip().startswith("{"):
         yield from read_lines(file, QueryRow)
         return
-    if file.suffix.lower() not in _TEXTS:
+    if file.suffix.lower() not in _TEXTS or _ARRAY.match(first):
         expected = (
             'one object a line is expected, no array: write lines such as {"query": "..."}'
             if first.lstrip().startswith("[")

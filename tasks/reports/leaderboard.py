@@ -6,8 +6,9 @@ SIGIR; Buckley and Voorhees 2004, SIGIR), so results that were never judged are 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from string import ascii_lowercase
 
 import numpy as np
@@ -65,6 +66,7 @@ class MethodRow(Record):
         letter: The letter by which other rows refer to it.
         cells: Metric → figures.
         judged: Share of its first 10 results that are judged.
+        unranked: Scored queries without any result of it, which score 0.
         speed: What it takes; None where nobody measured it.
         mutants: Share of right codes above all their mutants; None where none has mutants.
     """
@@ -73,6 +75,7 @@ class MethodRow(Record):
     method: str
     cells: dict[str, Cell]
     judged: float
+    unranked: int = 0
     speed: Speed | None = None
     mutants: Interval | None = None
 
@@ -130,6 +133,7 @@ class MethodScores:
     Attributes:
         values: Metric → query → value.
         judged: Share of its first 10 results that are judged.
+        unranked: Scored queries without any result of it.
         speed: What it takes, if that was measured.
         mutants: Share of right codes above all their mutants, if any has mutants.
     """
@@ -137,6 +141,7 @@ class MethodScores:
     method: str
     values: Mapping[str, Mapping[str, float]]
     judged: float
+    unranked: int = 0
     speed: Speed | None = None
     mutants: Interval | None = None
 
@@ -185,6 +190,7 @@ def build_leaderboard(
                 method=entry.method,
                 cells={metric: cells[metric][entry.method] for metric in metrics},
                 judged=entry.judged,
+                unranked=entry.unranked,
                 speed=entry.speed,
                 mutants=entry.mutants,
             )
@@ -286,6 +292,12 @@ def judged_share(rankings: Rankings, qrels: Qrels) -> float:
             returned += 1
             judged += code in qrels[query]
     return judged / returned if returned else 1.0
+
+
+def unranked_queries(rankings: Rankings, queries: Iterable[str]) -> int:
+    """Return the number of queries for which a method returns nothing."""
+    has_results = (rankings.codes != NOTHING).any(axis=1).tolist()
+    return len({*queries}.difference(compress(rankings.query_ids, has_results)))
 
 
 def above_mutants(rankings: Rankings, mutants: Mapping[PairKey, Sequence[str]]) -> Interval | None:

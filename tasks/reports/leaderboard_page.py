@@ -112,6 +112,11 @@ def _scores(board: Leaderboard) -> Iterator[Block]:
         figures.append(dots_figure(metric, dots, table))
     first, *others = figures
     yield Figure(first.image, first.alt, score_table(board, title))
+    if unranked := [f"{row.method} {row.unranked:,}" for row in board.rows if row.unranked]:
+        yield (
+            f"Queries without any result, of {board.scored:,}: {', '.join(unranked)}. Each counts "
+            "as 0, as by trec_eval -c."
+        )
     yield _ABOUT + (_ABOUT_MUTANTS if any(row.mutants for row in board.rows) else "")
     if others:
         yield Details("The other metrics, drawn", others)

@@ -180,7 +180,7 @@ class CosqaSource(FolderSource[CosqaOptions]):
                 merged.dropped[REPEATED_QUERY] += 1
         yield from merged.codes(functions.values())
         yield from merged.queries(queries.values())
-        yield from merged.labels(
+        labels = (
             Label(
                 query_id=queries[row.doc].query_id,
                 code_id=functions[row.code].code.code_id,
@@ -189,6 +189,7 @@ class CosqaSource(FolderSource[CosqaOptions]):
             )
             for _, row in rows
         )
+        yield from merged.labels(labels, (place for place, _ in rows))
 
 
 def _split_of(file: Path | str) -> str:

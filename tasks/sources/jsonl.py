@@ -117,7 +117,7 @@ class JsonLinesSource(FolderSource[JsonLinesOptions]):
         yield from merged.queries(query for _, query in queries)
         yield from merged.codes(_read_functions(self._file("codes"), code_ids))
         query_ids = {identity: query.query_id for identity, query in queries if identity}
-        yield from merged.labels(_labels(rows, query_ids, code_ids))
+        yield from merged.labels(_labels(rows, query_ids, code_ids), (line.place for line in rows))
 
     def _file(self, name: str) -> Path:
         return file_named(self._folder, f"{name}.jsonl")

@@ -6,6 +6,7 @@ from infra.files import write_outputs
 from infra.identity import digest, mark, mark_of, program_digest
 from infra.settings import SourceSettings
 from infra.store import Database, corpus
+from tasks.corpus.merging import ConflictNote
 from tasks.reports.text import counted, tally
 from tasks.runtime.caching import Parameters, StageRetry, stage
 from tasks.runtime.progress import get_run_logger, progress
@@ -62,8 +63,8 @@ def collect_source(
         corpus.replace_collections(
             database, fingerprint, contents, main, bar.advance, input_digest(source)
         )
-    stored = corpus.collections_of(database, fingerprint)
-    for collection in stored:
+    told: list[StoredCollection] = []
+    for collection in corpus.collections_of(database, fingerprint):
         content = contents[collection.name]
         logger.info(
             "%s: %s and %s read; left out: %s", collection.name,
@@ -78,7 +79,9 @@ def collect_source(
             file = database.settings.folder / "notes" / f"{collection.name}.txt"
             write_outputs(file.parent, {file.name: "".join(f"{note}\n" for note in content.notes)})
             logger.info("%s: all of these notes are in %s", collection.name, file)
-    return stored
+        conflicts = [note for note in content.notes if isinstance(note, ConflictNote)]
+        told.append(collection.model_copy(update={"notes": tuple(map(str, conflicts))}))
+    return told
 
 
 def stored_collections(

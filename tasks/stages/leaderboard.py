@@ -38,6 +38,7 @@ from tasks.reports.leaderboard import (
     judged_share,
     per_query_table,
     unjudged_results,
+    unranked_queries,
 )
 from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.text import counted
@@ -223,8 +224,9 @@ def compared_methods(
     scores = [
         MethodScores(
             method=method,
-            values=evaluate(ranked, qrels, metrics),
+            values=(values := evaluate(ranked, qrels, metrics)),
             judged=judged_share(ranked, qrels),
+            unranked=unranked_queries(ranked, values[metrics[0]]),
             speed=speeds.get(method),
             mutants=above_mutants(ranked, mutants),
         )

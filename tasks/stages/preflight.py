@@ -21,6 +21,7 @@ from infra.settings import (
     load_settings,
 )
 from infra.settings.section import clean_key
+from infra.store import require_store
 from tasks.reports.plan import RunPlan
 from tasks.runtime.caching import draw_arrows_by_steps
 from tasks.runtime.input_checks import (
@@ -45,13 +46,17 @@ NO_AGENTS = (
 
 
 def check_inputs(
-    settings: Settings | None, needs: Callable[[Settings], object] = check_source
+    settings: Settings | None,
+    needs: Callable[[Settings], object] = check_source,
+    *,
+    opens_store: bool = True,
 ) -> ValidatedInputs:
     """Return the validated inputs of a flow: its command's, else those of a check; open the store.
 
     Args:
         settings: The flow's settings; None reads them from file and environment.
         needs: Checks names, files and folders, and returns what it has opened.
+        opens_store: Whether the flow needs the store in any case, which is made if there is none.
 
     Raises:
         UnknownNameError: There is no such source, encoder or retrieval method.
@@ -63,7 +68,8 @@ def check_inputs(
     with_key = _with_keys(ready.settings)
     if with_key is not ready.settings:
         ready = replace(ready, settings=with_key)
-    _ = ready.database
+    if opens_store:
+        _ = ready.database
     draw_arrows_by_steps()
     begin_stages()
     return ready
@@ -164,6 +170,7 @@ def check_writer(ready: ValidatedInputs) -> None:
 def annotation_plan(ready: ValidatedInputs) -> RunPlan:
     """Return the plan of an annotation run by these inputs, of which nothing is run or stored."""
     recipe = check_agents(ready, to_run=False)
+    require_store(ready.given.store)
     run = AnnotationRun.of(collected_source(ready).search, recipe, ready.settings)
     return plan_of(ready.database, run, pending_rounds(ready.database, run))
 

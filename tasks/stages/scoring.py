@@ -97,10 +97,12 @@ def open_exports(published: Sequence[Published], answers: Path | None) -> list[O
     return [opened]
 
 
-def open_benchmark(database: Database, folder: Path, answers: Path | None = None) -> OpenBenchmark:
+def open_benchmark(
+    database: Database | None, folder: Path, answers: Path | None = None
+) -> OpenBenchmark:
     """Return the benchmark in a folder, and store its reference once the content is verified.
 
-    ``answers`` is the file of those that it has sealed.
+    ``answers`` is the file of those that it has sealed; without a store nothing is stored.
     """
     check_folder(folder)
     folder = folder.resolve()
@@ -116,11 +118,11 @@ def open_benchmark(database: Database, folder: Path, answers: Path | None = None
         label_origin=content.label_origin,
         folder=str(folder),
     )
-    stored = benchmarks.find_benchmark(database, published.benchmark_id)
-    if stored is None:
-        benchmarks.record_benchmark(database, published)
-    else:
+    stored = database and benchmarks.find_benchmark(database, published.benchmark_id)
+    if stored:
         published = stored.model_copy(update={"folder": str(folder)})
+    elif database:
+        benchmarks.record_benchmark(database, published)
     opened = OpenBenchmark(published, answers)
     opened.content = content
     return opened

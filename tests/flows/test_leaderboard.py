@@ -70,15 +70,19 @@ def test_methods_and_foreign_runs_are_ranked_scored_stored_and_shown(
 
     assert first.corrected is None
     let_a_person_label(settings, queries=12)
-    foreign = tmp_path / "foreign.trec"
+    foreign, partial = tmp_path / "foreign.trec", tmp_path / "partial.trec"
     foreign.write_text(next(iter(files)).read_text())
-    second = leaderboard(export, runs=[foreign], settings=settings)
+    ranked = foreign.read_text().splitlines(keepends=True)
+    partial.write_text("".join(line for line in ranked if line.split()[0] == ranked[0].split()[0]))
+    second = leaderboard(export, runs=[foreign, partial], settings=settings)
     assert {file: file.stat().st_mtime_ns for file in files} == files, "no method ranks twice"
     rows = {row.method: row.cells for row in second.before.rows}
-    assert set(rows) == {*METHODS, "foreign"}
+    assert set(rows) == {*METHODS, "foreign", "partial"}
+    unranked = {row.method: row.unranked for row in second.before.rows}
+    assert (unranked["partial"], unranked["foreign"]) == (39, 0)
     assert rows["foreign"] in [rows[method] for method in METHODS]
     table = pq.read_table(second.folder / "per_query.parquet")
-    assert table.num_rows == 4 * 40
+    assert table.num_rows == 5 * 40
     page = (second.folder / "leaderboard.html").read_text()
     assert all(method in page for method in rows)
     lines = (second.folder / "unjudged.jsonl").read_text().splitlines()
@@ -330,6 +334,7 @@ def test_no_method_is_scored_that_nobody_names(tmp_path: Path) -> None:
     assert written.change.flips
     assert not written.score_changes
     assert not list(tmp_path.rglob("*.trec*"))
+    assert not list(tmp_path.rglob("*.duckdb")), "two folders are read, and no store is made"
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -52,6 +52,11 @@ def fill(file: Path, *ones: str) -> str:
         ("label", "read", "ann.csv"),
         ("label", "results", "s1f0c9a"),
         ("annotate", "--plan", "--source", "jsonl", "--path", ".", "--model", "openai/m"),
+        (
+            *("benchmark", "--plan", "--source", "jsonl", "--path", ".", "--model", "openai/m"),
+            *("--set", "annotation.configuration=single"),
+        ),
+        ("challenge", "annotations", "s1f0c9a", "--output", "grades.csv"),
     ],
 )
 def test_where_no_store_is_none_is_made(

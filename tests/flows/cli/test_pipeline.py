@@ -110,8 +110,32 @@ def test_the_first_command_with_an_input_keeps_its_options_for_later_ones(folder
 def test_later_commands_change_no_kept_options_but_go_by_their_own(folder: Path) -> None:
     ran("collect", *GIVEN)
     kept = (folder / "cosqa.toml").read_bytes()
-    assert "keeps" not in ran("collect", "--source", "jsonl", "--top-k", "9")
+    printed = ran("collect", "--source", "jsonl", "--top-k", "9")
     assert (folder / "cosqa.toml").read_bytes() == kept
+    assert "keeps" not in printed
+    assert "take other input or candidates, or another store, as cosqa.toml says" in printed
+    assert 'in place of its own:\n[source]\nname = "jsonl"\n[search]\n' in printed
+    assert "\ntop_k = 9\n" in printed
+
+
+def test_who_collects_what_later_commands_do_not_take_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the next `cosqa annotate` would judge the first collection in silence."""
+    (folder / "two").mkdir()
+    sources.get("jsonl").write_example(folder / "two")
+    ran("collect", *GIVEN)
+    for same in ((), GIVEN, ("--path", "./"), ("--reread",)):
+        assert "Later commands" not in ran("collect", *same), same
+    other = ("collect", "--path", "two", "--collection", "two")
+    printed = ran(*other)
+    assert "Later commands take the collection jsonl, as cosqa.toml says. To take two" in printed
+    assert '[source]\npath = "two"\ncollection = "two"\n' in printed
+    monkeypatch.setenv("COSQA_CONFIG", "own.toml")
+    (folder / "own.toml").write_text('[source]\nname = "jsonl"\npath = "."\n')
+    assert "as own.toml says" in ran(*other)
+    (folder / "own.toml").write_text("[search]\ntop_k = 0\n")
+    assert "Later" not in ran(*other, *GIVEN[:2], "--top-k", "2"), "they are told the mistake"
 
 
 def test_a_preset_is_kept_by_its_name(folder: Path) -> None:
@@ -326,7 +350,9 @@ def test_the_name_of_a_model_is_checked_before_anything_is_read(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
-    assert said in told("benchmark", "--source", "python-source", "--model", model)
+    given = ("--source", "python-source", "--model", model)
+    assert said in told("benchmark", *given)
+    assert said in told("benchmark", *given, "--plan"), "a plan of it could not be run"
     assert not (tmp_path / "cosqa-data").exists()
 
 
@@ -368,14 +394,17 @@ def test_what_writes_queries_is_planned_without_a_key_and_checked_before_a_serve
     source = ("collect", "--path", str(tmp_path), "--queries", "written")
     assert _NO_MODEL in told(*source)
     assert _NO_MODEL in told(*source, "--plan")
-    assert "needs a key: set COSQA_LLM__API_KEY" in told(*source, *NAMED)
-    assert "cannot write anything" in told(*source, "--model", "recorded/stdlib-sample")
     planned = CliRunner().invoke(app, [*source, *NAMED, "--plan"])
     assert planned.exit_code == 0
     assert "for 1 function of 1 file" in planned.output
     assert "cost about $0.0" in planned.output
     plain = (*source[:3], "--queries", "plain.jsonl", "--plan")
     assert "Nothing is asked of a model" in CliRunner().invoke(app, plain).output
+    assert not (tmp_path / "cosqa-data").exists(), "a plan makes no store"
+    assert "needs a key: set COSQA_LLM__API_KEY" in told(*source, *NAMED)
+    assert "cannot write anything" in told(*source, "--model", "recorded/stdlib-sample")
+    assert (tmp_path / "cosqa-data").exists()
+    assert "for 1 function" in CliRunner().invoke(app, [*source, *NAMED, "--plan"]).output
     monkeypatch.setenv("COSQA_LLM__API_KEY", KEY)
     monkeypatch.setenv("COSQA_LLM__BASE_URL", "http://127.0.0.1:9/v1")
     assert "check that its server runs, and COSQA_LLM__BASE_URL" in told(*source, *NAMED)

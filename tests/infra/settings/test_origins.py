@@ -39,6 +39,15 @@ def test_a_file_that_no_parser_takes_is_named(
         load_settings()
 
 
+def test_a_byte_order_mark_is_no_part_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cosqa.toml").write_text('ray.address = "ray://a:1"\n', "utf-8-sig")
+    assert load_settings().ray.address == "ray://a:1"
+    assert capsys.readouterr().err == "cosqa.toml:1 decides that ray.address = 'ray://a:1'\n"
+
+
 @pytest.mark.parametrize("given", [{}, {"source": {"path": "."}, "llm": {}}])
 @pytest.mark.parametrize(
     ("content", "name"), [('source = "sk-key"', "source"), ("llm = 3", "llm"), ("[[llm]]", "llm")]

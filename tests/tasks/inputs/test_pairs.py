@@ -177,6 +177,18 @@ def test_a_bad_line_is_named_with_the_way_out(tmp_path: Path, content: bytes, me
         read_queries(tmp_path / "asked.jsonl")
 
 
+@pytest.mark.parametrize("text", ['[{"query": "a"}]', '[\n{"query": "a"}\n]', '["a", "b"]'])
+def test_a_json_array_is_no_text_file_of_queries_whatever_its_name(
+    tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "asked.txt"
+    file.write_text(text)
+    with pytest.raises(SourceError, match=r"asked.txt:1: one object a line is expected, no array"):
+        read_queries(file)
+    file.write_text("[python] parse a date\n")
+    assert [query.text for _, query in read_queries(file)] == ["[python] parse a date"]
+
+
 @given(st.lists(st.text(min_size=1).filter(lambda text: bool(text.strip())), min_size=1))
 def test_what_was_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]

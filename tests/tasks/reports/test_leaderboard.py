@@ -3,6 +3,8 @@
 Covers `tasks.reports.leaderboard_page`.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from infra.identity import CodeId, PairKey, QueryId
@@ -16,6 +18,7 @@ from tasks.reports.leaderboard import (
     judged_share,
     per_query_table,
     unjudged_results,
+    unranked_queries,
 )
 from tasks.reports.leaderboard_page import leaderboard_document
 from tasks.reports.render import html_page, markdown_page
@@ -148,6 +151,19 @@ def test_the_judged_share_counts_what_was_returned_for_judged_queries() -> None:
     run_of = rankings_of({"q": {"a": 3.0, "z": 2.0, "b": 1.0}, "stranger": {"a": 1.0}})
     assert judged_share(run_of, QRELS) == pytest.approx(2 / 3)
     assert judged_share(rankings_of({}), QRELS) == 1.0
+
+
+def test_queries_without_any_result_are_counted_and_told() -> None:
+    assert unranked_queries(rankings_of({"q": {"a": 1.0}, "stranger": {"a": 1.0}}), QRELS) == 1
+    assert unranked_queries(rankings_of({}), QRELS) == 2
+    of = benchmark()
+    first, *others = scores(of)
+    board = build_leaderboard(
+        of, "fingerprint", [replace(first, unranked=1_234), *others], USUAL_METRICS, 50
+    )
+    told = "Queries without any result, of 40: good 1,234. Each counts as 0"
+    assert told in markdown_page(leaderboard_document(board))
+    assert "without any result" not in markdown_page(leaderboard_document(leaderboard()))
 
 
 def test_unjudged_results_are_listed_once_the_highest_first() -> None:

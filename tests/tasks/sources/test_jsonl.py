@@ -78,6 +78,8 @@ def test_equal_lines_become_one_and_of_two_labels_the_higher_stays(tmp_path: Pat
     collected = read(tmp_path)
     assert [label.relevance for label in collected.labels] == [0.75]
     assert collected.dropped == {REPEATED_QUERY: 1, REPEATED_CODE: 1, CONFLICT: 2}
+    note = f"pair: 2, such as {tmp_path}/labels.jsonl:2 (0.75, where 0.25 is given)"
+    assert note in collected.notes[0]
 
 
 LABEL: dict[str, object] = {"query": "q1", "code": "c1", "relevance": 1}

@@ -104,3 +104,16 @@ def test_a_source_is_read_again_when_asked_for(
     assert len(reads) == 2
     collect(database, folder)
     assert len(reads) == 2, "to have asked is no other setting"
+
+
+def test_labels_that_contradict_each_other_are_told_at_the_end_and_change_no_digest(
+    database: Database, folder: Path
+) -> None:
+    with (folder / "labels.jsonl").open("a") as file:
+        file.write('{"query": "q1", "code": "c1", "relevance": 0}\n')
+    stored = collect(database, folder)
+    source = SourceSettings.model_validate({"name": "jsonl", "path": folder})
+    with disable_run_logger():
+        (read,) = collect_source.fn(database, source, stored.fingerprint)
+    assert f"{folder}/labels.jsonl:2 (0, where 1 is given)" in read.notes[0]
+    assert read.model_dump() == stored.model_dump()
