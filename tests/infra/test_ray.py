@@ -1,5 +1,6 @@
 """The local Ray cluster is closed to others, and work that runs boxes goes where Docker is."""
 
+import atexit
 import ipaddress
 import json
 import os
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from threading import Thread
@@ -384,12 +386,29 @@ def start_local(temporary: Path) -> subprocess.Popen[str]:
 
 @pytest.mark.nightly
 def test_the_folder_of_a_cluster_goes_with_its_process() -> None:
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # short enough for sockets
+    with tempfile.TemporaryDirectory(prefix="", dir="/tmp") as name:  # short enough for sockets
         temporary = Path(name)
         with start_local(temporary) as process:
             assert len(list(temporary.glob("cosqa-ray-*"))) == 1
             process.communicate("end\n")
         assert [path.name for path in temporary.iterdir()] == []
+
+
+@pytest.mark.parametrize(("prefix", "is_there"), [("", True), ("too-long-", False)])
+def test_the_folder_lies_where_sockets_fit_and_goes_after_its_cluster(
+    prefix: str, is_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Callable[[], None]] = []
+    ends: list[bool] = []
+    monkeypatch.setattr(atexit, "register", calls.append)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir="/tmp") as temporary:
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        folder = infra.ray._own_folder(lambda: ends.append(folder.is_dir())).parent
+        root = Path(temporary) if is_there else Path("/tmp")
+        assert folder.parent == root
+        calls.pop()()
+        assert ends == [True]
+        assert not folder.exists()
 
 
 def test_what_a_signal_raises_while_ray_waits_is_raised_as_it_is() -> None:
