@@ -65,10 +65,9 @@ def _run_pipeline(function: Any, given: Mapping[str, object]) -> None:  # noqa: 
         pipeline.print_plan(function.__name__, ready)
     else:
         pipeline.run_flow(function.__name__, ready)
-        lasting = o.overrides_of(function, given)
-        pipeline.remember(lasting, settings.preset)
+        pipeline.remember(o.overrides_of(function, given), settings.preset)
         if function.__name__ in checks.COLLECTING:
-            pipeline.say_what_later_commands_take(function, settings, lasting)
+            pipeline.say_what_later_commands_take(function, ready)
         if settings.llm.is_recorded:
             say(pipeline.NEXT)
 

@@ -9,7 +9,7 @@ from flows.cli.output import print_document, say
 from flows.options import SAMPLE, Overrides, settings_of
 from flows.runtime import flow_state
 from infra.errors import CosqaError
-from infra.settings import Settings, StoreSettings
+from infra.settings import StoreSettings
 from infra.settings.origins import read_toml
 from infra.settings.reference import lasting_settings
 from infra.store import open_database
@@ -31,7 +31,6 @@ from tasks.stages.preflight import (
 from tasks.stages.report import WrittenReport, report_file
 from tasks.stages.up_to_date import found_done
 
-_FILE = "cosqa.toml"
 _WRITE_REPORTS = ("benchmark", "evaluate")
 NEXT = """This was the packaged sample: AI assistants wrote its replies, its programs ran here.
 Next, your code and queries (lines as {"query": "python parse iso date"}) by a model of yours;
@@ -46,7 +45,7 @@ def remember(lasting: Overrides, preset: str | None) -> None:
 
     What limits one run alone is left out. The sample names none: its file gives way to others.
     """
-    file = Path(_FILE)
+    file = Path("cosqa.toml")
     lasting.pop("reannotation", None)
     for section, key in (
         ("source", "reread"),
@@ -61,38 +60,27 @@ def remember(lasting: Overrides, preset: str | None) -> None:
         say(f"{file} keeps these options: later commands in this folder need not be given them.")
 
 
-def say_what_later_commands_take(
-    command: Callable[..., None], settings: Settings, given: Overrides
-) -> None:
-    """Say how later commands take what was collected, if without options they take another.
-
-    Args:
-        command: The function of the command.
-        settings: Those that it collected by.
-        given: Its options.
-    """
+def say_what_later_commands_take(command: Callable[..., None], ready: ValidatedInputs) -> None:
+    """Say that later commands need the same options, if they take another collection without."""
+    settings = ready.given
     try:
         later = settings_of(command, {})
-        chosen = [(each.source, each.search, each.store) for each in (later, settings)]
-        if chosen[0] == chosen[1] or _taken_by(later) == _taken_by(settings):
+        sources = [
+            each.source.model_dump(mode="json", exclude={"reread"}) for each in (later, settings)
+        ]
+        if (later.search, later.store) == (settings.search, settings.store) and (
+            sources[0] == sources[1] or check(later, check_source).fingerprint == ready.fingerprint
+        ):
             return
-    except CosqaError:  # which later commands are answered with
+    except (CosqaError, OSError):  # which later commands are answered with
         return
-    title, other = settings.source.title, f"the collection {later.source.title}"
-    if title == later.source.title:
-        title, other = "these", "other input or candidates, or another store"
-    file = os.environ.get("COSQA_CONFIG") or _FILE
-    sections = {name: given.get(name, {}) for name in ("store", "source", "search", "encoder")}
-    lines = lasting_settings(sections, None if settings.preset == later.preset else settings.preset)
+    other = f"the collection {later.source.title}"
+    if later.source.title == settings.source.title:
+        other = "other input or candidates, or another store"
     say(
-        f"Later commands take {other}, as {file} says. To take {title}, give them the same "
-        f"options, or write these lines there in place of its own:\n{lines.rstrip()}"
+        f"Without these options later commands take {other}: give them the same ones, or set them "
+        "(`cosqa settings` shows what holds without)."
     )
-
-
-def _taken_by(settings: Settings) -> tuple[object, ...]:
-    """Return what says which candidates a command with these settings takes."""
-    return check(settings, check_source).fingerprint, settings.search, settings.store
 
 
 def run_flow(name: str, ready: ValidatedInputs) -> None:

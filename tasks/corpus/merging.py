@@ -112,7 +112,7 @@ class Deduplicator:
         ``places`` has the file and line of each label, where they are known, for a note.
         """
         best: dict[tuple[str, str], Label] = {}
-        example = ""
+        conflicts, example = 0, ""
         for label, place in zip(labels, chain(places, repeat("")), strict=False):
             is_dropped = _short(label.query_id) in self._dropped_queries
             if is_dropped or not self.has_code(label.code_id):
@@ -123,13 +123,14 @@ class Deduplicator:
                 same = earlier.relevance == label.relevance
                 self.dropped[REPEATED_LABEL if same else CONFLICT] += 1
                 best[label.key] = max(earlier, label, key=lambda label: label.relevance)
+                conflicts += not same
                 if not (same or example):
                     where = place or f"that of query {label.query_id} and code {label.code_id}"
                     example = f"{where} ({label.relevance:g}, where {earlier.relevance:g} is given)"
         if example:
             self.notes.append(
                 ConflictNote(
-                    f"labels that contradict another of their pair: {self.dropped[CONFLICT]:,}, "
+                    f"labels that contradict another of their pair: {conflicts:,}, "
                     f"such as {example}; the highest counts, so delete those that are wrong"
                 )
             )
@@ -278,7 +279,9 @@ def _items(
             if isinstance(reason, QueryReason) or not has_codes
         }
     )
-    notes.extend(_named(asked.info, (n for n in asked.notes if not isinstance(n, FilterNote))))
+    conflicts = [note for note in asked.notes if isinstance(note, ConflictNote)]
+    others = (n for n in asked.notes if not isinstance(n, FilterNote | ConflictNote))
+    notes.extend(_named(asked.info, others))
     for content in found:
         for item in content.items():
             if isinstance(item, Code):
@@ -286,8 +289,10 @@ def _items(
                 code = item.model_copy(update={"source": content.info.name, "licence": licence})
                 yield from merged.codes([CorpusFunction(code, None)])
         dropped.update(content.dropped)
-        notes.extend(_named(content.info, content.notes))
+        of_codes = (note for note in content.notes if not isinstance(note, ConflictNote))
+        notes.extend(_named(content.info, of_codes))
     kept = [label for label in labels if merged.has_code(label.code_id)]
+    notes.extend(_named(asked.info, conflicts if kept else ()))
     dropped.update(merged.dropped)
     dropped[LABEL_ELSEWHERE] = len(labels) - len(kept)
     for reason in [reason for reason, number in dropped.items() if not number]:

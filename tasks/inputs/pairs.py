@@ -6,10 +6,10 @@ JSON array as CoSQA publishes its pairs: each item has ``query`` (or ``doc``), `
 their label (0, 1, or null where they were undecided).
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -36,7 +36,6 @@ REPEATED = "query that is there already"
 EMPTY_QUERY = "query without text"
 
 _TEXTS = ("", ".txt", ".text")
-_ARRAY = re.compile(r"""\s*\[\s*([{"]|$)""")  # how JSON begins, and no query
 
 
 @dataclass(frozen=True)
@@ -104,13 +103,24 @@ def read_queries(file: Path) -> list[tuple[str | None, Query]]:
     return queries
 
 
+def _begins_an_array(line: str) -> bool:
+    """Return True if a line is an array of JSON, or the beginning of one over several lines."""
+    text = line.strip()
+    try:
+        return text.startswith("[") and JSONDecoder().raw_decode(text)[1] == len(text)
+    except JSONDecodeError as error:
+        return error.pos == len(text)
+    except RecursionError:
+        return True
+
+
 def _query_rows(file: Path) -> Iterator[Line[QueryRow]]:
     lines = ((number, text) for number, text in read_text_lines(file) if text.strip())
     number, first = next(lines, (1, "{"))
     if first.lstrip().startswith("{"):
         yield from read_lines(file, QueryRow)
         return
-    if file.suffix.lower() not in _TEXTS or _ARRAY.match(first):
+    if file.suffix.lower() not in _TEXTS or _begins_an_array(first):
         expected = (
             'one object a line is expected, no array: write lines such as {"query": "..."}'
             if first.lstrip().startswith("[")

@@ -117,12 +117,6 @@ def publish_benchmark(
 def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> Published | None:
     """Write the export of a label set and store its reference; an equal one is left as it is."""
     benchmark = labelled_benchmark(database, labels, settings)
-    if gone := benchmark.dropped.get(UNCOLLECTED):
-        get_run_logger().warning(
-            "%s is published without %s of people whose query or code is no longer collected: the "
-            "store keeps them, and publishes them once both are collected again",
-            benchmark.name, counted(gone, "labels"),
-        )  # fmt: skip
     if not settings.include_unlicensed:
         benchmark = without_unlicensed(benchmark)
         if left_out := benchmark.dropped.get(UNLICENSED):
@@ -135,6 +129,12 @@ def _export(database: Database, labels: LabelSet, settings: PublishSettings) -> 
     if not benchmark.labels:
         get_run_logger().warning("%s has no labels: nothing to export", benchmark.name)
         return None
+    if gone := benchmark.dropped.get(UNCOLLECTED):
+        get_run_logger().warning(
+            "%s is published without %s of people whose query or code is no longer collected: the "
+            "store keeps them, and publishes them once both are collected again",
+            benchmark.name, counted(gone, "labels"),
+        )  # fmt: skip
     folder = export_folder(labels, settings)
     if settings.sealed:
         salt = digest("salt", database.store_id, labels.name)  # as secret as the store
@@ -160,7 +160,12 @@ def nothing_exported(
     """Return the error of a run that has no benchmark: which step gave nothing, and the way out."""
     benchmarks = [labelled_benchmark(database, each, settings) for each in sets]
     labelled = [each for each in benchmarks if each.labels]
-    if not labelled and settings.labels == "people":
+    if not labelled and any(UNCOLLECTED in each.dropped for each in benchmarks):
+        reason = (
+            "people labelled only pairs whose query or code is no longer collected: collect them "
+            "again, with the queries and code of then"
+        )
+    elif not labelled and settings.labels == "people":
         reason = (
             "no pair of it has a majority of people: `cosqa label sample` gives them sheets, or "
             "leave --labels people out"

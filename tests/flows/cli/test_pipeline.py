@@ -113,9 +113,7 @@ def test_later_commands_change_no_kept_options_but_go_by_their_own(folder: Path)
     printed = ran("collect", "--source", "jsonl", "--top-k", "9")
     assert (folder / "cosqa.toml").read_bytes() == kept
     assert "keeps" not in printed
-    assert "take other input or candidates, or another store, as cosqa.toml says" in printed
-    assert 'in place of its own:\n[source]\nname = "jsonl"\n[search]\n' in printed
-    assert "\ntop_k = 9\n" in printed
+    assert "later commands take other input or candidates, or another store: give" in printed
 
 
 def test_who_collects_what_later_commands_do_not_take_is_told(
@@ -125,17 +123,19 @@ def test_who_collects_what_later_commands_do_not_take_is_told(
     (folder / "two").mkdir()
     sources.get("jsonl").write_example(folder / "two")
     ran("collect", *GIVEN)
-    for same in ((), GIVEN, ("--path", "./"), ("--reread",)):
-        assert "Later commands" not in ran("collect", *same), same
+    for same in ((), GIVEN, ("--path", "./"), ("--path", str(folder)), ("--reread",)):
+        assert "later commands take" not in ran("collect", *same), same
     other = ("collect", "--path", "two", "--collection", "two")
-    printed = ran(*other)
-    assert "Later commands take the collection jsonl, as cosqa.toml says. To take two" in printed
-    assert '[source]\npath = "two"\ncollection = "two"\n' in printed
+    told = "Without these options later commands take the collection jsonl: give them the same"
+    assert told in ran(*other)
+    checked = []
+    monkeypatch.setattr(pipeline, "check", lambda *given: checked.append(given))
+    assert "later commands take" not in ran("collect", *GIVEN)
+    assert "later commands take" in ran(*other, "--top-k", "9")
+    assert not checked, "the input is read again only where nothing else tells"
     monkeypatch.setenv("COSQA_CONFIG", "own.toml")
-    (folder / "own.toml").write_text('[source]\nname = "jsonl"\npath = "."\n')
-    assert "as own.toml says" in ran(*other)
     (folder / "own.toml").write_text("[search]\ntop_k = 0\n")
-    assert "Later" not in ran(*other, *GIVEN[:2], "--top-k", "2"), "they are told the mistake"
+    assert "later" not in ran(*other, *GIVEN[:2], "--top-k", "2"), "they are told the mistake"
 
 
 def test_a_preset_is_kept_by_its_name(folder: Path) -> None:

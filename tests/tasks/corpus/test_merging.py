@@ -295,6 +295,19 @@ def test_notes_of_the_source_of_queries_are_kept_but_those_about_its_own_code(
     assert not any(note.startswith("stack-exchange: ") for note in others)
 
 
+def test_only_contradicting_labels_that_count_are_told(folders: Path) -> None:
+    with (folders / "asked" / "labels.jsonl").open("a") as file:
+        file.write('{"query": "q", "code": "c", "relevance": 0}\n')
+    told = "contradict another of their pair: 1, such as"
+    assert any(told in note for note in read(settings(folders)).notes)
+    queries = folders / "asked" / "queries.jsonl"
+    for unused in (
+        {"codes": [f"staqc={folders}/staqc"], "queries": queries},
+        {"codes": [f"jsonl={folders}/asked"], "queries": queries},
+    ):
+        assert not any("contradict" in note for note in read(settings(folders, **unused)).notes)
+
+
 def test_reasons_to_drop_queries_and_labels_are_of_one_kind() -> None:
     """Those that the figures of a collection leave out of its functions."""
     reasons = benchmark._OF_QUERIES | benchmark._OF_LABELS

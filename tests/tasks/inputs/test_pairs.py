@@ -177,7 +177,9 @@ def test_a_bad_line_is_named_with_the_way_out(tmp_path: Path, content: bytes, me
         read_queries(tmp_path / "asked.jsonl")
 
 
-@pytest.mark.parametrize("text", ['[{"query": "a"}]', '[\n{"query": "a"}\n]', '["a", "b"]'])
+@pytest.mark.parametrize(
+    "text", ['[{"query": "a"}]', '[\n{"query": "a"}\n]', '["a", "b"]', '["a",\n"b"]', "[" * 9999]
+)
 def test_a_json_array_is_no_text_file_of_queries_whatever_its_name(
     tmp_path: Path, text: str
 ) -> None:
@@ -185,8 +187,15 @@ def test_a_json_array_is_no_text_file_of_queries_whatever_its_name(
     file.write_text(text)
     with pytest.raises(SourceError, match=r"asked.txt:1: one object a line is expected, no array"):
         read_queries(file)
-    file.write_text("[python] parse a date\n")
-    assert [query.text for _, query in read_queries(file)] == ["[python] parse a date"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[python] parse a date", '["a", "b"] to a comma separated string', "[{key: 1}] to dict"],
+)
+def test_a_query_may_begin_with_a_bracket(tmp_path: Path, text: str) -> None:
+    (tmp_path / "asked.txt").write_text(f"{text}\n")
+    assert [query.text for _, query in read_queries(tmp_path / "asked.txt")] == [text]
 
 
 @given(st.lists(st.text(min_size=1).filter(lambda text: bool(text.strip())), min_size=1))

@@ -273,6 +273,25 @@ def test_peoples_labels_of_what_is_no_longer_collected_are_left_out_counted_and_
     assert published() == whole
 
 
+@pytest.mark.usefixtures("quiet")
+@pytest.mark.parametrize("whose", ["people", "both"])
+def test_where_nothing_that_people_labelled_is_collected_the_way_out_is_to_collect_it(
+    tmp_path: Path, whose: str
+) -> None:
+    database, source = judged_store(tmp_path, rounds=0)
+    key = PairKey(QUERIES[0].query_id, CODES[0].code_id)
+    drawn = Sample(collection="c", items=items_of([key], 0))
+    samples.add_sample(database, drawn)
+    vote(database, drawn, "ann", {key})
+    content = Collected(info=INFO, queries=QUERIES[1:], codes=CODES)
+    corpus.replace_collections(database, "print", {"c": content}, annotated="c")
+    settings = PublishSettings.model_validate({"labels": whose, "folder": tmp_path / "out"})
+    sets = label_sets(database, source)
+    assert [publish_benchmark.fn(database, each, settings) for each in sets] == [None]
+    told = str(nothing_exported(database, sets, settings, "c"))
+    assert "only pairs whose query or code is no longer collected: collect them again" in told
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     return store_like(_fill, tmp_path)
