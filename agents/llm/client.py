@@ -122,6 +122,7 @@ class LanguageModel:
             LanguageModelError: No server is there, it refuses all requests, or is none of OpenAI's
                 protocol.
         """
+        self._transport.open()  # else a slow import would be a slow server
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 key = digest_of([HARMLESS.model_dump()])

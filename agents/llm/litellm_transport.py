@@ -129,11 +129,7 @@ class Transport:
             "response_format": response_format(form.mode, schema),
         }
         given = {name: value for name, value in parameters.items() if value is not None}
-        if self._completions:  # the imports of the first request are not timed
-            self._completions.open()
-        else:
-            loaded_litellm()
-            _open_transports.add(self)
+        self.open()
         started = time.monotonic()
         reply = await self._complete(sent, given)
         usd = reply.cost_usd
@@ -142,6 +138,14 @@ class Transport:
         elif self._prices is None and usd == 0:  # unknown, not free
             usd = None
         return reply.model_copy(update={"seconds": time.monotonic() - started, "cost_usd": usd})
+
+    def open(self) -> None:
+        """Import what requests need, which takes seconds of this machine and of no server."""
+        if self._completions:
+            self._completions.open()
+        else:
+            loaded_litellm()
+            _open_transports.add(self)
 
     def price_of(self, limits: TokenLimits) -> float | None:
         """Return the US dollars for so many tokens, None for no known price."""

@@ -251,7 +251,8 @@ def test_without_agents_the_whole_pipeline_goes_from_candidates_to_the_export(
         "score_benchmarks",
     ):
         monkeypatch.setattr(module, name, lambda *_, name=name: note(name))
-    monkeypatch.setattr(module, "export_sentence", lambda *_: "")
+    for name in ("export_sentence", "with_notes"):
+        monkeypatch.setattr(module, name, lambda *_: "")
     module.benchmark.fn(without_agents)
     assert done == ["collect_candidates", "publish_labels", "score_benchmarks"]
 
